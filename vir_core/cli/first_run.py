@@ -1,0 +1,75 @@
+"""`run` on a terminal: say what will happen, show ten notes, ask before the rest."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vir_core.cli.show import DRIVER_WORDS, count, counts, show, size
+from vir_core.contract import Request, RunReply, RunRequest
+from vir_core.verbs import TABLE
+
+FIRST = 10
+
+
+def walk(request: Request) -> int:
+    """The conversation. Where everything fits into the first ten notes, nothing is asked."""
+    assert isinstance(request, RunRequest)
+    verb = TABLE["run"]
+    if request.dry_run or request.limit is not None:
+        return _finish(request, verb.run(request))
+    planned = verb.run(msgspec.structs.replace(request, dry_run=True))
+    assert isinstance(planned, RunReply)
+    if len(planned.planned) <= FIRST and planned.unchanged:
+        return _finish(request, verb.run(request))
+    print(screen(planned))
+    first = verb.run(msgspec.structs.replace(request, limit=FIRST))
+    assert isinstance(first, RunReply)
+    rest = len(planned.planned) - min(FIRST, len(planned.planned))
+    if rest <= 0:
+        return _finish(request, first)
+    print(f"\nThe newest first:\n{_paths(first)}\n\nOpen {first.vault} in Obsidian and look at them.")
+    if not _yes(f"Read the other {count(rest, 'session')} now? [y/N] "):
+        print("Left for later: run the same command again whenever you like.")
+        return 1 if first.failed else 0
+    return _finish(request, verb.run(request))
+
+
+def screen(planned: RunReply) -> str:
+    """One screen: whose sessions these are, which projects, what is read and written."""
+    projects: dict[str, int] = {}
+    for item in planned.planned:
+        projects[item.project] = projects.get(item.project, 0) + 1
+    shown = dict(sorted(projects.items(), key=lambda entry: -entry[1])[:8])
+    lines = [
+        f"Found {count(sum(planned.drivers.values()), 'session file')} ({size(planned.bytes)} read). Driven by:",
+        *counts(planned.drivers, DRIVER_WORDS),
+        "",
+        f"{count(len(planned.planned), 'session')} of yours to read, by project:",
+        *counts(shown, {name: name for name in shown}),
+    ]
+    if len(projects) > len(shown):
+        lines.append(f"          and {len(projects) - len(shown)} more")
+    lines += [
+        "",
+        "Read:     the session files of Claude Code and Codex (never changed)",
+        f"Written:  notes in {planned.vault}, under {planned.folder}/",
+        "Nothing leaves this machine: no key, no network.",
+    ]
+    return "\n".join(lines)
+
+
+def _paths(reply: RunReply) -> str:
+    return "\n".join(f"  {note.path}" for note in reply.written)
+
+
+def _yes(question: str) -> bool:
+    try:
+        return input(question).strip().casefold() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+def _finish(request: RunRequest, reply: object) -> int:
+    assert isinstance(reply, RunReply)
+    print(show("run", request, reply))
+    return 1 if reply.failed else 0

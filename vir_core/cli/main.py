@@ -1,0 +1,94 @@
+"""From the words on the command line to one answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from vir_core.cli.options import UsageError, request_fields, top_parser, verb_parser
+from vir_core.contract import Progress, Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.verbs import TABLE, OnProgress, Verb, explain
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command. Returns 0 without an error and without `failed`, 2 when the words do not fit, else 1."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in words
+    try:
+        return _run(words)
+    except UsageError as error:
+        if as_json:
+            _write(encode_error("invalid_request", f"The command line does not fit: {error.message}.", error.usage))
+        else:
+            print(f"vir_core: {error.message}\n{error.usage}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read us has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the last surface: a person or a plugin gets a sentence
+        explained = explain(error)
+        if os.environ.get("VIR_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        if as_json:
+            _write(encode_error(explained.kind, explained.message, explained.hint))
+        else:
+            print(explained.message, file=sys.stderr)
+            if explained.hint:
+                print(explained.hint, file=sys.stderr)
+        return 1
+
+
+def _run(words: list[str]) -> int:
+    if not words:
+        top_parser().print_help(sys.stderr)
+        return 2
+    first = top_parser().parse_args(words[:1])
+    verb = TABLE[first.verb]
+    parsed = verb_parser(verb).parse_args(words[1:])
+    on_stdin = parsed.json and (
+        getattr(parsed, "words", None) == ["-"] or getattr(parsed, verb.positional, None) == ["-"]
+    )
+    if on_stdin:
+        request = decode_request(verb.name, sys.stdin.buffer.read())
+    else:
+        request = request_of(verb.name, request_fields(verb, parsed))
+    if parsed.json:
+        reply = verb.run(request, _progress(parsed))
+        _write(encode_reply(reply))
+        return _code(reply)
+    return _for_a_person(verb, request, parsed)
+
+
+def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
+    if verb.name == "run" and sys.stdin.isatty() and sys.stdout.isatty() and not getattr(parsed, "yes", False):
+        from vir_core.cli.first_run import walk
+
+        return walk(request)
+    from vir_core.cli.show import show
+
+    reply = verb.run(request, _progress(parsed))
+    print(show(verb.name, request, reply))
+    return _code(reply)
+
+
+def _progress(parsed: object) -> OnProgress | None:
+    if getattr(parsed, "progress", None) != "json":
+        return None
+
+    def report(progress: Progress) -> None:
+        sys.stderr.write(encode_reply(progress).decode() + "\n")
+
+    return report
+
+
+def _code(reply: Reply) -> int:
+    return 1 if getattr(reply, "failed", ()) or getattr(reply, "drifted", ()) else 0
+
+
+def _write(content: bytes) -> None:
+    sys.stdout.buffer.write(content + b"\n")
+    sys.stdout.buffer.flush()

@@ -1,0 +1,119 @@
+"""Command-line options, made from the requests: a field becomes a flag, so the two cannot drift apart."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+import msgspec
+
+from vir_core import __version__
+from vir_core.verbs import TABLE, Verb
+
+
+class UsageError(Exception):
+    """The words on the command line do not fit; `usage` is the line that would."""
+
+    def __init__(self, message: str, usage: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.usage = usage
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, self.format_usage().strip())
+
+
+def _epilog() -> str:
+    lines = ["Start here:", "  vir_core init --vault ~/Notes", "  vir_core run --vault ~/Notes", "", "Verbs:"]
+    lines += [f"  {verb.name:<10} {verb.summary}" for verb in TABLE.values() if not verb.hidden]
+    lines += [
+        "",
+        "vir_core VERB --help explains a verb. Every verb takes --json; `VERB --json -` reads the request from stdin.",
+    ]
+    return "\n".join(lines)
+
+
+def top_parser() -> argparse.ArgumentParser:
+    """The parser of the first word."""
+    parser = _Parser(
+        prog="vir_core",
+        description="Turns coding-agent sessions into notes you own, and finds them again. Nothing leaves this machine.",
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"vir_core {__version__}")
+    parser.add_argument("verb", metavar="VERB", choices=list(TABLE), help="what to do")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def verb_parser(verb: Verb) -> argparse.ArgumentParser:
+    """The parser of one verb: a flag for each field of its request, `--json`, and `-` for a request on stdin."""
+    parser = _Parser(
+        prog=f"vir_core {verb.name}",
+        description=verb.summary[:1].upper() + verb.summary[1:] + ".",
+        epilog=f"Example:\n  {verb.example}" if verb.example else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for name, kind, default in _fields(verb):
+        _add(parser, verb, name, kind, default)
+    if verb.name == "runs":
+        parser.add_argument("words", nargs="*", metavar="undo ID", help="take a run back (same as --undo ID)")
+    elif not verb.positional:
+        parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="answer with one JSON value; with - as the only word, read the request from stdin",
+    )
+    if verb.progresses:
+        parser.add_argument("--progress", choices=["json"], help="report progress as JSON lines on stderr")
+        parser.add_argument("--yes", action="store_true", help="do not ask on a terminal, take everything")
+    return parser
+
+
+def _fields(verb: Verb) -> list[tuple[str, Any, Any]]:
+    info = msgspec.structs.fields(verb.request)
+    return [(field.name, field.type, field.default) for field in info]
+
+
+def _add(parser: argparse.ArgumentParser, verb: Verb, name: str, kind: Any, default: Any) -> None:
+    text = verb.flags[name]
+    if name == verb.positional:
+        parser.add_argument(name, nargs="*", help=text)
+        return
+    flag = "--" + name.replace("_", "-")
+    if kind is bool:
+        parser.add_argument(flag, action="store_true", dest=name, help=text)
+    elif str(kind).startswith("tuple"):
+        parser.add_argument(
+            flag, action="append", dest=name, default=[], metavar=name.split("_")[-1].upper(), help=text
+        )
+    elif kind is str:
+        shown = f"{text} (default: {default})" if isinstance(default, str) and default else text
+        parser.add_argument(flag, dest=name, default=None, metavar=name.upper(), help=shown)
+    else:
+        shown = f"{text} (default: {default})" if isinstance(default, int) else text
+        parser.add_argument(flag, dest=name, default=None, type=int, metavar="N", help=shown)
+
+
+def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
+    """What was given, as fields of the request; what was not given is left to the request's defaults."""
+    given: dict[str, object] = {}
+    for name, _kind, _default in _fields(verb):
+        value = getattr(parsed, name)
+        if value is None or value == [] or value is False:
+            continue
+        given[name] = " ".join(value) if name == verb.positional else value
+    words = [word for word in getattr(parsed, "words", []) if word != "-"]
+    if verb.name == "runs" and words:
+        if words[0] != "undo" or len(words) != 2:
+            raise UsageError(
+                f"unrecognized words: {' '.join(words)}", "usage: vir_core runs [undo ID] [--vault VAULT] [--json]"
+            )
+        given["undo"] = words[1]
+    elif words:
+        raise UsageError(f"unrecognized words: {' '.join(words)}", f"usage: vir_core {verb.name} --help")
+    return given

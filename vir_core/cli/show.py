@@ -1,0 +1,230 @@
+"""Replies in words for a person on a terminal. What came from a transcript is shown without control characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from vir_core.contract import (
+    DoctorReply,
+    InitReply,
+    KeptNote,
+    QueryReply,
+    Reply,
+    Request,
+    RunReply,
+    RunsReply,
+    SchemaReply,
+    SessionsReply,
+    UninstallReply,
+)
+from vir_core.text import clean
+
+DRIVER_WORDS: Mapping[str, str] = {
+    "human": "you",
+    "plan_handoff": "a plan you handed over",
+    "automated": "a machine typing",
+    "headless": "scripts (claude -p, codex exec)",
+    "subagent": "subagents",
+    "workflow": "workflows",
+    "teammate": "agent teammates",
+    "compaction": "compaction helpers",
+    "observer": "memory tools",
+    "internal": "the agent itself",
+    "empty": "nobody (opened and closed)",
+}
+SKIP_WORDS: Mapping[str, str] = {
+    "copy": "copies of a session already counted",
+    "nothing_durable": "held nothing worth keeping",
+    "no_words": "hold no words of yours",
+    "not_selected": "belong to other projects",
+    "too_old": "ended before --since",
+    "over_limit": "wait for the next run (--limit)",
+    "not_asked": "were not asked for (--session)",
+    "not_a_session": "are not sessions",
+}
+KEPT_WORDS: Mapping[str, str] = {
+    "edited": "you changed it",
+    "judged": "you judged it",
+    "removed": "you removed it",
+    "undone": "its run was taken back",
+    "waiting": "its history from another device has not arrived",
+    "copy": "it lies in the vault twice",
+    "broken": "its properties cannot be read",
+    "elsewhere": "another device wrote it",
+    "linked": "another note links to it",
+    "unsaved": "the file changed while it was being written",
+}
+
+
+def show(verb: str, request: Request, reply: Reply) -> str:
+    """What `reply` says, for a person."""
+    del request
+    return _SHOWN[verb](reply)
+
+
+def size(amount: float) -> str:
+    """Bytes as a person reads them."""
+    for unit in ("bytes", "KB", "MB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "bytes" or amount >= 10 else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GB"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def counts(table: Mapping[str, int], words: Mapping[str, str]) -> list[str]:
+    """One line for each entry, largest first."""
+    ordered = sorted(table.items(), key=lambda item: (-item[1], item[0]))
+    return [f"  {number:>6}  {_skip(words, name)}" for name, number in ordered]
+
+
+def _skip(words: Mapping[str, str], name: str) -> str:
+    if name in words:
+        return words[name]
+    return DRIVER_WORDS.get(name, name.replace("_", " "))
+
+
+def _init(reply: InitReply) -> str:
+    lines = [f"Your vault is ready: {reply.vault}", f"Notes will be written to {reply.folder}/ in it."]
+    lines += [f"  made {path}" for path in reply.created]
+    lines += [f"Note: {notice}" for notice in reply.notices]
+    lines += ["", f"Next:  vir_core run --vault {_quoted(reply.vault)}"]
+    return "\n".join(lines)
+
+
+def _run(reply: RunReply) -> str:
+    lines: list[str] = []
+    for note in reply.written:
+        lines.append(f"  {clean(note.path)}")
+    if reply.dry_run:
+        lines += [f"  {clean(item.project)}: {clean(item.title)}" for item in reply.planned]
+        lines.append(f"{count(len(reply.planned), 'session')} would be read. Nothing was written.")
+    elif reply.written:
+        lines.append(f"{count(len(reply.written), 'note')} written to {reply.folder}/ in {reply.vault}.")
+    else:
+        lines.append("Nothing new.")
+    lines += _kept(reply.kept)
+    if reply.skipped:
+        lines += [
+            "Not taken:",
+            *counts(reply.skipped, {**SKIP_WORDS, **{k: f"driven by {v}" for k, v in DRIVER_WORDS.items()}}),
+        ]
+    lines += _failed(reply.failed)
+    return "\n".join(lines)
+
+
+def _kept(kept: Iterable[KeptNote]) -> list[str]:
+    return [
+        f"  left as it is: {clean(note.path) or note.id} ({KEPT_WORDS.get(note.reason, note.reason)})" for note in kept
+    ]
+
+
+def _failed(failed: Iterable[Any]) -> list[str]:
+    lines = [f"  {clean(failure.path)}: {clean(failure.message)}" for failure in failed]
+    return ["These could not be done, the rest was:", *lines] if lines else []
+
+
+def _runs(reply: RunsReply) -> str:
+    if reply.undone or reply.kept or reply.failed:
+        lines = [f"{count(len(reply.undone), 'note')} put away in {reply.folder}/store/archived/."]
+        return "\n".join([*lines, *_kept(reply.kept), *_failed(reply.failed)])
+    if not reply.runs:
+        return "No run has written anything yet."
+    lines = ["run               when                  notes  taken back"]
+    lines += [
+        f"{run.id:<17} {run.at[:16].replace('T', ' '):<21} {run.written:>5}  {run.undone:>10}" for run in reply.runs
+    ]
+    return "\n".join([*lines, "", "Take one back:  vir_core runs undo ID"])
+
+
+def _sessions(reply: SessionsReply) -> str:
+    lines: list[str] = []
+    for item in reply.sessions:
+        when = (item.ended or item.started)[:16].replace("T", " ") or "no date"
+        what = DRIVER_WORDS.get(item.driver, item.driver)
+        state = item.reason or item.state
+        lines.append(
+            f"{when}  {item.source:<6} {clean(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
+        )
+    lines.append(f"{count(len(reply.sessions), 'session file')}.")
+    return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def _query(reply: QueryReply) -> str:
+    lines: list[str] = []
+    for hit in reply.hits:
+        about = " · ".join(part for part in (hit.category, clean(hit.project), hit.date) if part)
+        lines += [clean(hit.title), f"  {about}", f"  {clean(hit.snippet)}", f"  {clean(hit.path)}", ""]
+    if not reply.hits:
+        lines.append("Nothing found.")
+    hidden = sum(reply.excluded.values())
+    if hidden:
+        lines.append(
+            f"{count(hidden, 'more note')} left out: {', '.join(f'{n} {why}' for why, n in sorted(reply.excluded.items()))}."
+        )
+    if reply.degraded:
+        lines.append(f"Answered without the index: {reply.degraded}.")
+    return "\n".join(lines).rstrip()
+
+
+def _doctor(reply: DoctorReply) -> str:
+    lines = [f"vir {reply.version}  (Python {reply.python})"]
+    if reply.vault:
+        states = ", ".join(f"{number} {state.lower()}" for state, number in sorted(reply.vault.states.items()))
+        lines.append(f"vault     {reply.vault.path}  ({reply.vault.folder}/)")
+        lines.append(f"notes     {count(reply.vault.notes, 'note')}" + (f": {states}" if states else ""))
+        if reply.vault.removed:
+            lines.append(f"          {count(reply.vault.removed, 'note')} removed by you")
+    if reply.index:
+        lines.append(f"search    {reply.index.state}, {count(reply.index.passages, 'passage')}")
+    for source in reply.sources:
+        age = f", oldest {source.oldest_days:.0f} days" if source.oldest_days is not None else ""
+        lines.append(
+            f"{source.source:<9} {source.path}: "
+            + (f"{count(source.files, 'file')}{age}" if source.found else "not found")
+        )
+    lines.append(f"last run  {(reply.last_run or 'never')[:16].replace('T', ' ')}")
+    if not reply.problems:
+        lines.append("No problems.")
+    for problem in reply.problems:
+        lines += ["", f"! {clean(problem.what)}", f"  why: {clean(problem.why)}", f"  fix: {clean(problem.fix)}"]
+    return "\n".join(lines)
+
+
+def _uninstall(reply: UninstallReply) -> str:
+    if not reply.items:
+        return "vir wrote nothing outside your vaults."
+    lines = ["removed:" if all(item.removed for item in reply.items) else "Outside your vaults vir wrote:"]
+    for item in reply.items:
+        lines.append(f"  {size(item.bytes):>10}  {item.path}  ({item.what})" + (f"  {item.loss}" if item.loss else ""))
+    if not any(item.removed for item in reply.items):
+        lines += ["", "Remove all of it:  vir_core uninstall --apply", "Your vaults are not touched."]
+    return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def _schema(reply: SchemaReply) -> str:
+    if reply.drifted:
+        return "These files differ from the contract; run `vir_core schema`:\n" + "\n".join(
+            f"  {path}" for path in reply.drifted
+        )
+    return "\n".join([f"wrote {path}" for path in reply.written]) or "Everything is as the contract says."
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path
+
+
+_SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "init": _init,
+    "run": _run,
+    "runs": _runs,
+    "sessions": _sessions,
+    "query": _query,
+    "doctor": _doctor,
+    "uninstall": _uninstall,
+    "schema": _schema,
+}

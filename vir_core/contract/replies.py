@@ -1,0 +1,256 @@
+"""One Struct for the reply of each verb. Added fields keep `contract`; a changed meaning raises it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from vir_core.contract.requests import Category, Driver
+
+CONTRACT = 1
+
+Certainty = Literal["sure", "likely", "unsure"]
+Source = Literal["claude", "codex"]
+Trust = Literal[
+    "proposed",
+    "unreviewed",
+    "verified",
+    "edited",
+    "rejected",
+    "suspended",
+    "superseded",
+    "archived",
+    "pruned",
+]
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    contract: int = CONTRACT
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """One thing that did not work while the rest went on. `stage` is find, read, distil, write or index."""
+
+    path: str
+    stage: str
+    message: str
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """`what` says the consequence first, `why` the cause, `fix` what a person can do."""
+
+    what: str
+    why: str
+    fix: str
+
+
+class InitReply(Reply, frozen=True, kw_only=True):
+    vault: str
+    folder: str
+    id: str
+    device: str
+    created: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class WrittenNote(Struct, frozen=True, kw_only=True):
+    """`path` is relative to the vault root, with `/`."""
+
+    id: str
+    path: str
+    title: str
+    session: str
+    category: Category
+    project: str
+    lessons: int
+
+
+class KeptNote(Struct, frozen=True, kw_only=True):
+    """A note that was not rewritten. `reason`: edited, judged, removed, waiting, copy, broken, foreign."""
+
+    id: str
+    path: str
+    session: str
+    reason: str
+
+
+class PlannedSession(Struct, frozen=True, kw_only=True):
+    """A session that a dry run would distil."""
+
+    session: str
+    path: str
+    project: str
+    title: str
+    ended: str
+    human_turns: int
+
+
+class RunReply(Reply, frozen=True, kw_only=True):
+    """Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`.
+    `seconds` is wall time; `bytes` is what was read from transcripts in this run."""
+
+    vault: str
+    folder: str
+    run: str = ""
+    drivers: dict[str, int] = {}
+    skipped: dict[str, int] = {}
+    written: tuple[WrittenNote, ...] = ()
+    kept: tuple[KeptNote, ...] = ()
+    unchanged: int = 0
+    failed: tuple[Failure, ...] = ()
+    dry_run: bool = False
+    planned: tuple[PlannedSession, ...] = ()
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+class RunInfo(Struct, frozen=True, kw_only=True):
+    id: str
+    at: str
+    device: str
+    written: int
+    undone: int
+    here: bool
+
+
+class RunsReply(Reply, frozen=True, kw_only=True):
+    vault: str
+    folder: str
+    runs: tuple[RunInfo, ...] = ()
+    undone: tuple[str, ...] = ()
+    kept: tuple[KeptNote, ...] = ()
+    failed: tuple[Failure, ...] = ()
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled, skipped or waiting."""
+
+    path: str
+    source: Source
+    session: str
+    parent: str
+    driver: Driver
+    certainty: Certainty
+    evidence: tuple[str, ...]
+    human_turns: int
+    project: str
+    cwd: str
+    branch: str
+    started: str
+    ended: str
+    bytes: int
+    lines: int
+    bad_lines: int
+    state: str
+    reason: str
+
+
+class SessionsReply(Reply, frozen=True, kw_only=True):
+    sessions: tuple[SessionInfo, ...] = ()
+    failed: tuple[Failure, ...] = ()
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """`score` orders within one reply only; `block` is the lesson's block id, or empty for a section."""
+
+    id: str
+    type: str
+    path: str
+    title: str
+    category: Category
+    project: str
+    date: str
+    score: float
+    trust: Trust
+    confidence: float
+    snippet: str
+    block: str
+
+
+class QueryReply(Reply, frozen=True, kw_only=True):
+    """`excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process."""
+
+    vault: str
+    folder: str
+    hits: tuple[Hit, ...] = ()
+    method: str = "lexical"
+    degraded: str | None = None
+    excluded: dict[str, int] = {}
+    took_ms: float = 0.0
+
+
+class VaultStatus(Struct, frozen=True, kw_only=True):
+    path: str
+    folder: str
+    id: str
+    notes: int
+    states: dict[str, int] = {}
+    removed: int = 0
+    waiting: int = 0
+    copies: int = 0
+    broken: int = 0
+
+
+class JournalStatus(Struct, frozen=True, kw_only=True):
+    lines: int
+    devices: int
+    bytes: int
+    damaged: int
+
+
+class IndexStatus(Struct, frozen=True, kw_only=True):
+    """`state` is ready, missing, stale or unreadable."""
+
+    state: str
+    passages: int
+
+
+class SourceStatus(Struct, frozen=True, kw_only=True):
+    """`oldest_days` is the age of the oldest transcript by its last change, in days."""
+
+    source: Source
+    path: str
+    found: bool
+    files: int
+    oldest_days: float | None
+
+
+class DoctorReply(Reply, frozen=True, kw_only=True):
+    version: str
+    python: str
+    vault: VaultStatus | None
+    journal: JournalStatus | None
+    index: IndexStatus | None
+    sources: tuple[SourceStatus, ...]
+    last_run: str | None
+    problems: tuple[Problem, ...]
+
+
+class OutsideItem(Struct, frozen=True, kw_only=True):
+    """Something vir wrote outside the vault. `loss` says what removing it costs the person."""
+
+    path: str
+    what: str
+    bytes: int
+    loss: str
+    removed: bool = False
+
+
+class UninstallReply(Reply, frozen=True, kw_only=True):
+    items: tuple[OutsideItem, ...] = ()
+    failed: tuple[Failure, ...] = ()
+
+
+class SchemaReply(Reply, frozen=True, kw_only=True):
+    written: tuple[str, ...] = ()
+    drifted: tuple[str, ...] = ()
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """A progress line on stderr (`--progress json`), or a notification of `serve`."""
+
+    stage: str
+    done: int
+    total: int
+    path: str = ""

@@ -1,0 +1,91 @@
+"""One Struct for the request of each verb. Unknown fields are refused, so that a typo is not silently ignored."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+Category = Literal["pattern", "gotcha", "decision", "tool"]
+Driver = Literal[
+    "human",
+    "plan_handoff",
+    "automated",
+    "headless",
+    "subagent",
+    "workflow",
+    "teammate",
+    "compaction",
+    "observer",
+    "internal",
+    "empty",
+]
+
+
+class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all requests. `vault` is the vault root or the vir folder in it; empty means: look around."""
+
+
+class InitRequest(Request, frozen=True, kw_only=True):
+    vault: str
+    folder: str = "vir"
+    prefix: str = ""
+    moved: bool = False
+    copied: bool = False
+    base: bool = False
+
+
+class RunRequest(Request, frozen=True, kw_only=True):
+    """`since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys;
+    `accept_removed` says that notes which vanished together were deleted on purpose."""
+
+    vault: str = ""
+    claude_dir: tuple[str, ...] = ()
+    codex_dir: tuple[str, ...] = ()
+    since: str = ""
+    limit: int | None = None
+    only: tuple[str, ...] = ()
+    driver: tuple[Driver, ...] = ()
+    session: tuple[str, ...] = ()
+    dry_run: bool = False
+    accept_removed: bool = False
+
+
+class RunsRequest(Request, frozen=True, kw_only=True):
+    """`undo` names a run to take back; empty lists the runs."""
+
+    vault: str = ""
+    undo: str = ""
+
+
+class SessionsRequest(Request, frozen=True, kw_only=True):
+    vault: str = ""
+    claude_dir: tuple[str, ...] = ()
+    codex_dir: tuple[str, ...] = ()
+
+
+class QueryRequest(Request, frozen=True, kw_only=True):
+    text: str
+    vault: str = ""
+    limit: int = 8
+    category: tuple[Category, ...] = ()
+    project: tuple[str, ...] = ()
+
+
+class DoctorRequest(Request, frozen=True, kw_only=True):
+    vault: str = ""
+    claude_dir: tuple[str, ...] = ()
+    codex_dir: tuple[str, ...] = ()
+
+
+class UninstallRequest(Request, frozen=True, kw_only=True):
+    """Without `apply` it lists what vir wrote outside the vault; with it, that is removed item by item."""
+
+    apply: bool = False
+
+
+class SchemaRequest(Request, frozen=True, kw_only=True):
+    """`out` is the project root; `check` writes nothing and fails on drift."""
+
+    out: str = "."
+    check: bool = False

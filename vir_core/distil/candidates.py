@@ -1,0 +1,281 @@
+"""Candidates: the sentences of a session that could be lessons, with a score for what they say and where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from msgspec import Struct
+
+from vir_core.distil import cues
+from vir_core.distil.episodes import Episode
+from vir_core.distil.naming import identifiers
+from vir_core.distil.sentences import LONGEST, Unit, plain, shown, units
+from vir_core.transcripts.condense import CUT, CondensedTurn
+
+FEWEST_CHARS = 25  # of a Latin sentence; half of it for CJK
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    turn: CondensedTurn
+    unit: Unit
+    text: str
+    score: float
+    words: frozenset[str]
+    kind: str  # what it is evidence of: cause, rule, decision, change, run, said
+    retracted: bool = False
+
+
+_WORD = re.compile(r"[^\W_]{2,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_STOP_WORDS = (
+    "the and for with that this are was were has have had not but from into its it's you your can will now all any also been "
+    "being they their there then than which what when where who how why does did doing done use used uses using just only "
+    "both each more most some such via per our out let here these those "
+    "der die das und ist nicht ein eine mit auf les des une est pas que pour dans los las una que con por para"
+)
+_STOP = frozenset(_STOP_WORDS.split())
+_NUMBER = re.compile(
+    r"(?<![\w.])\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|kb|mb|gb|bytes?|%|x|lines?|px|times|个|秒|分)?\b"
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(word for word in _WORD.findall(text.casefold()) if word not in _STOP)
+
+
+def frequencies(turns: tuple[CondensedTurn, ...]) -> Counter[str]:
+    """In how many of the person's and the agent's turns a word stands: what recurs is what the session is about."""
+    counted: Counter[str] = Counter()
+    for turn in turns:
+        if turn.who in ("you", "answer", "agent") or turn.kind == "plan":
+            counted.update(words_of(turn.text))
+    return counted
+
+
+def candidates_of(
+    turn: CondensedTurn,
+    turns: tuple[CondensedTurn, ...],
+    episodes: list[Episode],
+    taken_back: dict[int, float],
+    frequent: Counter[str],
+) -> list[Candidate]:
+    index = turn.n - 1
+    if turn.who == "agent" or turn.kind == "plan":
+        penalty = taken_back.get(index, 0.0)
+        place = _place(index, episodes)
+        after_error = any(turns[j].who == "error" for j in range(max(0, index - 3), index))
+        found: list[Candidate] = []
+        for unit in units(turn.text):
+            unit = _with_antecedent(turn.text, unit)
+            text = shown(turn.text, unit)
+            score, kind = _score_agent(text, unit, turn, frequent)
+            if score <= 0:
+                continue
+            score += place if turn.kind != "plan" else -0.3
+            if after_error and kind == "cause":
+                score += 0.4
+            found.append(
+                Candidate(
+                    turn=turn,
+                    unit=unit,
+                    text=text,
+                    score=score - penalty,
+                    words=words_of(text),
+                    kind=kind,
+                    retracted=penalty >= 4,
+                )
+            )
+        return found
+    if turn.who in ("you", "answer"):
+        return _person_candidates(turn, frequent)
+    return []
+
+
+def _place(index: int, episodes: list[Episode]) -> float:
+    """Outcomes count more than what was said on the way, and the last one most."""
+    last = next((n for n in range(len(episodes) - 1, -1, -1) if episodes[n].last_agent >= 0), -1)
+    for n, episode in enumerate(episodes):
+        if episode.start <= index < episode.end:
+            full = 1.0 if n == last else 0.7
+            if index == episode.last_agent:
+                return full
+            # A report is often followed by a check and one closing line.
+            return 0.8 * full if index in episode.reports else 0.1 * (n + 1) / len(episodes)
+    return 0.0
+
+
+def _with_antecedent(text: str, unit: Unit) -> Unit:
+    """A sentence that opens with `this` or `so` takes the sentence before it along, when both fit."""
+    if unit.before < 0 or unit.end - unit.before > LONGEST:
+        return unit
+    body = plain(text[unit.start : unit.end])
+    if not cues.DANGLING.match(body):
+        return unit
+    previous = plain(text[unit.before : unit.start])
+    if cues.PROGRESS.search(previous) or cues.OFFER.search(previous) or previous.endswith(("?", "？")):
+        return unit
+    return Unit(
+        start=unit.before, end=unit.end, form=unit.form, heading=unit.heading, intro=unit.intro, first=unit.first
+    )
+
+
+def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[str]) -> tuple[float, str]:
+    cjk = sum(ord(char) > 0x2E80 for char in text)
+    length = len(text) + cjk
+    if length < FEWEST_CHARS or length > LONGEST * 1.5 or CUT in text:
+        return 0.0, ""
+    if text.endswith(("?", "？", ":", "：", "…")) or text.count("`") % 2:
+        return 0.0, ""
+    if unit.form == "list" and ("?" in text or "？" in text):
+        return 0.0, ""
+    if re.search(r"</?[a-z_]+>", re.sub(r"`[^`]*`", "", text)):
+        return 0.0, ""
+    if _mostly_code(unit.intro if unit.form in ("run", "code") else text):
+        return 0.0, ""
+    if cues.OFFER.search(text):
+        return 0.0, ""
+    names = len(set(identifiers(text)))
+    score = min(names, 4) * 0.35 + (0.25 if _NUMBER.search(text) else 0.0)
+    kind = "said"
+    cause = bool(cues.CAUSE.search(text))
+    rule = bool(cues.RULE.search(text))
+    decision = bool(cues.DECISION.search(text))
+    change = bool(cues.CHANGE.search(text))
+    if change:
+        score += 0.5
+        kind = "change"
+    if decision:
+        score += 0.6
+        kind = "decision"
+    if rule:
+        score += 0.7
+        kind = "rule" if not decision else kind
+    if cause:
+        score += 1.1
+        kind = "cause"
+    if cues.FAULT.search(text):
+        score += 0.5
+        kind = "cause" if kind == "said" else kind
+    if unit.form == "run":
+        score += 1.0
+        kind = "run"
+    elif unit.form == "code":
+        score += 0.2
+        kind = kind if kind != "said" else "change"
+    elif unit.form == "list":
+        score += 0.3
+    if length > 260:
+        score -= 0.3
+    elif length >= 70:
+        score += 0.25
+    # What the session keeps coming back to.
+    topic = sorted((frequent[word] for word in words_of(text)), reverse=True)[:4]
+    score += min(0.5, sum(n - 1 for n in topic if n > 1) * 0.04)
+    if unit.heading:
+        if cues.DULL_HEADING.search(unit.heading):
+            score -= 1.2
+        elif cues.OPTION_HEADING.search(unit.heading):
+            score -= 0.9
+        elif cues.TELLING_HEADING.search(unit.heading):
+            score += 0.3
+    if cues.STATUS.search(text):
+        score -= 1.6 if not cause else 0.6
+    if cues.PROGRESS.search(text):
+        score -= 1.8 if cause and names else 3.5
+    if cues.HYPOTHESIS.search(text):
+        score -= 1.8
+    if text[:1].islower() and unit.form in ("sentence", "code") and not unit.heading:
+        score -= 0.6  # the rest of a sentence that began elsewhere
+    if cues.REPLY.match(text):
+        score -= 0.8
+    if cues.TRIVIAL.search(text):
+        score -= 0.8
+    if cues.ADVICE.search(text):
+        score -= 0.9
+    if cues.PROPOSED.search(text):
+        score -= 0.9
+    if cues.DANGLING.match(text) and unit.form != "item":
+        score -= 0.7
+    if re.search(r"REDACTED|\[secret\]|\[email\]", text):
+        score -= 0.5
+    if unit.form == "item" and not (cause or rule or decision) and not re.search(r"\s", text.strip("` ")):
+        return 0.0, ""
+    if unit.form == "item" and length < 45 and not (cause or rule):
+        score -= 0.6
+    if unit.form in ("item", "row") and unit.intro and not names:
+        score -= 0.5
+    if unit.form == "row":
+        score -= 0.3
+    return score, kind
+
+
+def _mostly_code(text: str) -> bool:
+    outside = re.sub(r"`+[^`]*`+", "", text)
+    letters = sum(char.isalpha() for char in outside)
+    if letters < 12:
+        return True
+    return bool(
+        re.search(
+            r"[{};]\s*$|^\s*(?:\$|>|//|#include|import |from \w+ import|const |let |var |func |def |class |return )",
+            text,
+        )
+    )
+
+
+# Words of a person speaking for themselves; pasted reviews and reports have none of them.
+_OWN_WORDS = re.compile(
+    r"(?i)\b(?:i|i'd|i'm|i've|we|we'd|we'll|let's|you|your|our|my|please|ich|wir|je|nous|nosotros|quiero|necesito)\b|[а-яё]{3}|"
+    r"^(?:and |but |also |so )?(?:never|always|don't|do not|use|keep|prefer|avoid|no|only|make sure|remember|stop)\b"
+)
+_REQUEST = re.compile(
+    r"(?i)^(?:(?:please|then|and|now|so|also|ok|okay|great|sure|can you|could you|would you|i want you to|i need you to|let's)[, ]+)*(?:tell|show|explain|list|give|find|check|look|run|read|add|create|write|use|update|remove|fix|make|move|rename|put|take|continue|help|review|describe|summari[sz]e|investigate|implement|test|verify|commit|push|merge)\b"
+)
+
+
+def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Candidate]:
+    text = turn.text
+    # Long prompts are mostly pasted: only what reads as a rule in them is the person's own.
+    pasted = len(text) > 1200
+    found: list[Candidate] = []
+    for unit in units(text):
+        unit = _with_antecedent(text, unit)
+        body = shown(text, unit)
+        cjk = sum(ord(char) > 0x2E80 for char in body)
+        length = len(body) + cjk
+        if not 28 <= length <= LONGEST * 1.3 or CUT in body or "REDACTED" in body or _mostly_code(body):
+            continue
+        wish = bool(cues.WISH.search(body))
+        if not wish:
+            continue
+        if cjk < 4 and not _OWN_WORDS.search(body):
+            continue
+        reason = bool(cues.CAUSE.search(body))
+        rule = (
+            bool(
+                re.search(
+                    r"(?i)\b(?:never|always|don't|do not|must|should|we use|instead|rather than|prefer|explicitly|from now on|make sure)\b",
+                    body,
+                )
+            )
+            or (cjk > 4 and bool(cues.RULE.search(body)))
+            or bool(cues.RULE.search(body) and not re.search(r"(?i)\b(?:need to|have to|only)\b", body))
+        )
+        score = 1.0 + (0.9 if rule else 0.0) + (0.7 if reason else 0.0) + min(len(set(identifiers(body))), 3) * 0.3
+        if body.endswith(("?", "？")) or re.match(
+            r"(?i)^(?:can|could|would|will|what|why|how|is|are|do|does|did)\b", body
+        ):
+            score -= 0.9 if not re.search(r"(?i)\b(?:instead|rather|just|explicitly)\b", body) else 0.2
+        if turn.kind in ("refusal", "answer"):
+            score += 0.5
+        if _REQUEST.match(body) and not reason:
+            score -= 0.7
+        if pasted or length > 240:
+            score -= 0.9
+        if length < 45:
+            score -= 0.5
+        if cues.PERSON_DISAGREES.search(body) and not reason:
+            score -= 0.5
+        topic = sorted((frequent[word] for word in words_of(body)), reverse=True)[:4]
+        score += min(0.4, sum(n - 1 for n in topic if n > 1) * 0.04)
+        found.append(Candidate(turn=turn, unit=unit, text=body, score=score, words=words_of(body), kind="wish"))
+    return found

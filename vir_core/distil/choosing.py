@@ -1,0 +1,107 @@
+"""Choosing: which candidates become lessons, and which sentence says how the session ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from vir_core.distil.candidates import Candidate
+from vir_core.distil.episodes import Episode
+
+MOST_LESSONS = 7
+KEEP = 2.2  # score that a lesson needs when there are others
+ENOUGH = 1.6  # score that makes a session worth a note at all
+STRONG_WISH = 2.0  # score of a wish that gets a place whatever else there is
+ALONE = 2.7  # score of a lone report of a change that is worth one
+
+
+def alike(a: Candidate, b: Candidate) -> float:
+    if a.turn.id == b.turn.id and a.turn.n == b.turn.n and a.unit.start < b.unit.end and b.unit.start < a.unit.end:
+        return 1.0
+    if not a.words or not b.words:
+        return 0.0
+    shared = len(a.words & b.words)
+    return max(
+        shared / len(a.words | b.words),
+        0.85 * shared / min(len(a.words), len(b.words)) if min(len(a.words), len(b.words)) >= 5 else 0.0,
+    )
+
+
+def _threshold(best: float, chosen: int) -> float:
+    """The first two lessons need less: one alone says little about a session."""
+    if chosen < 2:
+        return ENOUGH
+    return max(KEEP, best * 0.5) if chosen < 5 else max(KEEP + 0.4, best * 0.6)
+
+
+def choose(candidates: list[Candidate]) -> list[Candidate]:
+    """The best sentences that do not repeat each other. Of two alike the later one stands: it is what remained."""
+    ranked = sorted((c for c in candidates if c.score > 0), key=lambda c: (-c.score, -c.turn.n, c.unit.start))
+    if not ranked or ranked[0].score < ENOUGH:
+        return []
+    chosen: list[Candidate] = []
+    per_turn: Counter[int] = Counter()
+    wishes = 0
+    for candidate in ranked:
+        if len(chosen) == MOST_LESSONS:
+            break
+        if candidate.score < _threshold(ranked[0].score, len(chosen)):
+            break
+        twin = next((n for n, c in enumerate(chosen) if alike(c, candidate) >= 0.5), -1)
+        if twin >= 0:
+            other = chosen[twin]
+            if candidate.turn.n > other.turn.n and candidate.score >= other.score - 0.6 and candidate.kind != "wish":
+                chosen[twin] = candidate
+            continue
+        if candidate.kind == "wish":
+            if wishes == 2:
+                continue
+            wishes += 1
+        if per_turn[candidate.turn.n] == 4:
+            continue
+        per_turn[candidate.turn.n] += 1
+        chosen.append(candidate)
+    wish = next((c for c in ranked if c.kind == "wish"), None)
+    if chosen and not wishes and wish and wish.score >= STRONG_WISH and all(alike(c, wish) < 0.5 for c in chosen):
+        # What the person said about how they want things is worth more than one more detail.
+        chosen = [*chosen[: MOST_LESSONS - 1], wish]
+    # One report of a change alone (a file made, a test adapted) is what the repository's history already says.
+    if len(chosen) == 1 and chosen[0].kind in ("change", "said") and chosen[0].score < ALONE:
+        return []
+    return chosen
+
+
+def outcome_of(candidates: list[Candidate], episodes: list[Episode], chosen: list[Candidate]) -> Candidate | None:
+    """The sentence that says how the session ended: from the last episode whose closing answer has something to say."""
+    here: list[Candidate] = []
+    for episode in reversed(episodes):
+        closing = {episode.last_agent, *episode.reports}
+        here = [
+            c
+            for c in candidates
+            if c.turn.n - 1 in closing
+            and c.kind != "wish"
+            and c.score >= 1.2
+            and c.unit.form != "run"
+            and len(c.text) <= 300
+        ]
+        if here:
+            break
+    if not here:
+        return None
+    # A sentence that is no lesson yet says something more, when it says enough.
+    fresh = [
+        c
+        for c in here
+        if c.score >= 1.8
+        and c.kind != "said"
+        and c.unit.form in ("sentence", "list")
+        and not any(alike(c, other) >= 0.5 for other in chosen)
+    ]
+
+    def weight(c: Candidate) -> tuple[float, int, int]:
+        early = 0.6 if c.unit.first and c.unit.form == "sentence" else 0.0
+        whole = 0.5 if c.kind in ("change", "cause", "decision") else 0.0
+        form = 0.2 if c.unit.form == "sentence" else -0.4 if c.unit.form in ("item", "row") else 0.0
+        return (c.score + early + whole + form, c.turn.n, -c.unit.start)
+
+    return max(fresh or here, key=weight)

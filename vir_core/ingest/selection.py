@@ -1,0 +1,213 @@
+"""Which sessions a run takes, and why it leaves the others. Pure: facts in, a plan out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from vir_core.contract import KeptNote, RequestError, RunRequest
+from vir_core.memory import Memory, Observation, SessionState
+from vir_core.text import note_id
+from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
+
+TAKEN = frozenset({"human", "plan_handoff"})
+"""Drivers that a default run distils; whatever is unsure is taken as well."""
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A session to distil. `key` is the session key that its note id is made of; `facts` are those of the file that holds
+    most of it; `joins` are keys of further files of the same session that the journal does not know to be one yet."""
+
+    key: str
+    note: str
+    thread: Thread
+    project: Project
+    joins: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> SessionFacts:
+        return self.thread.speaker
+
+
+class RunPlan(Struct, frozen=True, kw_only=True):
+    """`take` newest first. Every file of the lineage is in exactly one of take, kept, unchanged or skipped."""
+
+    take: tuple[Candidate, ...]
+    kept: tuple[KeptNote, ...]
+    unchanged: int
+    skipped: Mapping[str, int]
+
+
+def duration(text: str) -> timedelta:
+    """`30d`, `12h`, `2w`, `90m`, `45s`; a bare whole number is days. Raises `RequestError`."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "d")
+    if not (number.isascii() and number.isdigit()) or len(number) > 6:
+        raise RequestError(f"--since {text!r} is not a length of time.", "Write it like 30d, 12h or 2w.")
+    return timedelta(seconds=int(number) * _UNITS[unit])
+
+
+def moment(text: str) -> datetime | None:
+    """A record's time as UTC; `None` when it is empty or not a time."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def chosen_projects(asked: Sequence[str], projects: Mapping[str, Project]) -> frozenset[str] | None:
+    """The ids that `--only` or `--project` means; `None` when nothing was asked. `projects` is by id. Raises
+    `RequestError` for a name that fits none, or more than one."""
+    if not asked:
+        return None
+    chosen: set[str] = set()
+    for word in asked:
+        if word in projects:
+            chosen.add(word)
+            continue
+        fits = sorted(id for id, project in projects.items() if project.name.casefold() == word.casefold())
+        if len(fits) > 1:
+            raise RequestError(f"More than one project is called {word!r}.", f"Name it by id: {', '.join(fits)}.")
+        if not fits:
+            names = ", ".join(sorted({project.name for project in projects.values()})[:20]) or "none"
+            raise RequestError(f"No project is called {word!r}.", f"Projects: {names}.")
+        chosen.add(fits[0])
+    return frozenset(chosen)
+
+
+def session_key(thread: Thread, memory: Memory) -> str:
+    """The key a thread's note is made of. A session first distilled under one key keeps it, whatever older file is found
+    since; a file known to continue another session is that session."""
+    keys = [facts.key for facts in thread.files]
+    for key in keys:
+        root = memory.root_of(key)
+        known = memory.sessions.get(root)
+        if known is not None and known.outcome:
+            return root
+    return memory.root_of(thread.key)
+
+
+def gained(facts: SessionFacts, settled: SessionState) -> bool:
+    """Whether a person said something since the session was settled."""
+    if facts.human_turns != settled.turns:
+        return facts.human_turns > settled.turns
+    return bool(facts.last_turn and settled.last and facts.last_turn != settled.last)
+
+
+def plan_run(
+    lineage: Lineage,
+    memory: Memory,
+    observation: Observation,
+    request: RunRequest,
+    *,
+    project: Callable[[SessionFacts], Project],
+    device: str,
+    now: datetime,
+) -> RunPlan:
+    """Decides for every thread. Raises `RequestError` when a filter names nothing."""
+    plan = _Plan()
+    asked = frozenset(request.session)
+    drivers = TAKEN | frozenset(request.driver)
+    since = now - duration(request.since) if request.since else None
+    projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
+    only = chosen_projects(request.only, {found.id: found for found in projects.values()})
+    named: set[str] = set()
+    for thread in lineage.threads:
+        facts = thread.speaker
+        plan.skip("copy", len(thread.files) - 1)
+        key = session_key(thread, memory)
+        names = {key, key.partition(":")[2], *(f.key for f in thread.files), *(f.session for f in thread.files)}
+        hit = bool(names & asked)
+        named |= names & asked
+        if asked and not hit:
+            plan.skip("not_asked")
+        elif not hit and facts.driver not in drivers and facts.certainty != "unsure":
+            plan.skip(facts.driver)
+        elif only is not None and projects[facts.path].id not in only:
+            plan.skip("not_selected")
+        elif since is not None and ((ended := moment(facts.ended)) is None or ended < since):
+            plan.skip("too_old")
+        else:
+            _decide(plan, thread, key, projects[facts.path], memory, observation, device, forced=hit)
+    if missing := asked - named:
+        raise RequestError(
+            f"No session here is called {sorted(missing)[0]!r}.", "`vir_core sessions` lists them with their ids."
+        )
+    return plan.done(request.limit)
+
+
+def _decide(
+    plan: _Plan,
+    thread: Thread,
+    key: str,
+    project: Project,
+    memory: Memory,
+    observation: Observation,
+    device: str,
+    *,
+    forced: bool,
+) -> None:
+    facts, note = thread.speaker, note_id(key)
+    settled = memory.sessions.get(key)
+    if settled is not None and settled.outcome and not forced and not gained(facts, settled):
+        if settled.outcome == "noted":
+            plan.unchanged += 1
+        else:
+            plan.skip(settled.outcome)
+        return
+    if reason := kept_reason(note, memory, observation, device, forced=forced):
+        files = observation.present.get(note) or next(iter(observation.waiting.get(note, ())), None)
+        plan.kept.append(KeptNote(id=note, path=files.path if files else "", session=key, reason=reason))
+        return
+    joins = tuple(sorted({f.key for f in thread.files if f.key != key and memory.root_of(f.key) != key}))
+    plan.take.append(Candidate(key=key, note=note, thread=thread, project=project, joins=joins))
+
+
+def kept_reason(note: str, memory: Memory, observation: Observation, device: str, *, forced: bool) -> str:
+    """Why the note of a session must not be written; empty when it may."""
+    state = memory.notes.get(note)
+    if note in observation.waiting:
+        return "waiting"
+    if state is None or state.written is None:
+        return "judged" if state is not None and state.holds else ""
+    if state.archived:
+        return "" if forced else "undone"
+    if state.judged or state.holds:
+        return "judged"
+    if note in observation.absent:
+        return "removed"
+    if note in observation.edited:
+        return "edited"
+    if note in observation.copies:
+        return "copy"
+    if observation.present[note].broken:
+        return "broken"
+    return "" if state.written.device == device else "elsewhere"
+
+
+class _Plan:
+    def __init__(self) -> None:
+        self.take: list[Candidate] = []
+        self.kept: list[KeptNote] = []
+        self.unchanged = 0
+        self.skipped: Counter[str] = Counter()
+
+    def skip(self, reason: str, number: int = 1) -> None:
+        if number:
+            self.skipped[reason] += number
+
+    def done(self, limit: int | None) -> RunPlan:
+        ordered = sorted(self.take, key=lambda one: (one.facts.ended or one.facts.started, one.key), reverse=True)
+        taken = ordered if limit is None else ordered[: max(0, limit)]
+        self.skip("over_limit", len(ordered) - len(taken))
+        return RunPlan(
+            take=tuple(taken),
+            kept=tuple(self.kept),
+            unchanged=self.unchanged,
+            skipped=dict(sorted(self.skipped.items())),
+        )

@@ -1,0 +1,342 @@
+"""The journal of one vault: reading it, and writing to it under its lock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Generic
+
+from msgspec import Struct
+
+from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_checkpoint
+from vir_core.journal.line import (
+    SEGMENT_STARTED,
+    By,
+    Damage,
+    Draft,
+    Line,
+    decode_lines,
+    differs,
+    encode,
+    now,
+    stamp_after,
+)
+from vir_core.journal.mirror import Mirror, guard
+from vir_core.journal.replay import Known, Marks, P, Reading, Replay
+from vir_core.journal.segment import SEAL, Cut
+from vir_core.machine import ABSENT, ANYTHING, MachineError, append, hold, make_dirs, write_atomic
+
+_ROOM = SEAL - 2048
+"""Bytes of lines that fit a new segment beside its first line."""
+
+
+class JournalError(Exception):
+    """The journal cannot be written here. `message` and `hint` are whole sentences."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Tail(Struct):
+    """What came after some marks. Not `valid`: the past changed, replay everything. `marks` are those behind `lines`."""
+
+    valid: bool
+    lines: list[Line]
+    marks: Marks
+
+
+class Journal:
+    """`store` is `<folder>/store`, `state` the machine's folder for this vault. Without a state there is no mirror and no
+    checkpoint, and nothing can be written. `former` are ids this vault had before it became a copy: their segments count
+    as its own. `clock` returns UTC in the form of `at`."""
+
+    def __init__(
+        self,
+        store: Path,
+        state: Path | None,
+        *,
+        vault: str,
+        device: str,
+        core: str,
+        former: Sequence[str] = (),
+        clock: Callable[[], str] = now,
+    ) -> None:
+        self.store = store
+        self.state = state
+        self.vault = vault
+        self.device = device
+        self.core = core
+        self.clock = clock
+        self.folder = store / "journal"
+        self.vaults = frozenset((vault, *former))
+        self.mirror = Mirror(state / "mirror", device) if state else None
+
+    def read(self, make: Callable[[], P]) -> Reading[P]:
+        """The projection of every line, from the checkpoint where it holds. Takes no lock, writes nothing, never raises
+        for what the files contain."""
+        return self._read(make, keep=False)
+
+    def since(self, marks: Marks) -> Tail:
+        """The lines after `marks`, for a reader that keeps its own cache. A line may be one that the marks include."""
+        lines: list[Line] = []
+        replay = self._replay(lines.append, marks, None)
+        valid = replay.run(keep=False)
+        return Tail(valid, lines if valid else [], replay.marks)
+
+    @contextmanager
+    def writing(self, verb: str, make: Callable[[], P]) -> Generator[Writer[P], None, None]:
+        """Holds the journal lock, catches up, gives lost lines back to the segments and yields a writer.
+
+        Raises `Busy` when another process holds the lock for 2 s, `JournalError` when there is nothing to write to, and
+        `StorageError`.
+        """
+        if self.state is None or self.mirror is None:
+            raise JournalError("This vault is open for reading only.", "Run `vir_core init` on it first.")
+        if not self.store.is_dir():
+            raise JournalError(
+                f"{self.store} is not there, so nothing was written.",
+                "If it is still syncing, wait; else run `vir_core init`.",
+            )
+        locks = self.state / "locks"
+        make_dirs(locks, private=True)
+        with hold(locks / "journal.lock", verb):
+            reading = self._read(make, keep=True)
+            writer = Writer(self, self.mirror, reading)
+            writer.heal()
+            yield writer
+
+    def save_checkpoint(self, reading: Reading[P], extra: Mapping[str, bytes] = {}) -> bool:
+        """Writes the checkpoint of a reading and, each to its own file of the state folder, the `extra` caches.
+
+        Returns False when the disk refused: a cache that cannot be written costs time and nothing else.
+        """
+        if self.state is None:
+            return False
+        try:
+            if reading.moved:
+                checkpoint = Checkpoint(
+                    layout=reading.projection.layout,
+                    core=self.core,
+                    vaults=sorted(self.vaults),
+                    device=self.device,
+                    marks=reading.marks,
+                    known=reading.known(),
+                    projection=reading.projection.dump(),
+                )
+                store_checkpoint(self.state / "checkpoint", checkpoint)
+                reading.saved()
+            for name, content in extra.items():
+                write_atomic(self.state / name, content, expected=ANYTHING, private=True)
+        except MachineError:
+            return False
+        return True
+
+    def _read(self, make: Callable[[], P], *, keep: bool) -> Reading[P]:
+        return self._resume(make, keep=keep) or self._read_all(make, keep=keep)
+
+    def _resume(self, make: Callable[[], P], *, keep: bool) -> Reading[P] | None:
+        saved = load_checkpoint(self.state / "checkpoint") if self.state else None
+        projection = make()
+        if saved is None or (saved.layout, saved.core, saved.vaults, saved.device) != (
+            projection.layout,
+            self.core,
+            sorted(self.vaults),
+            self.device,
+        ):
+            return None
+        if keep and not saved.marks.mirrored:
+            return None
+        lines: list[Line] = []
+        replay = self._replay(lines.append, saved.marks, Known(saved.known))
+        if not replay.run(keep=keep):
+            return None
+        try:
+            projection.load(saved.projection)
+        except (ValueError, TypeError, LookupError):
+            return None
+        for line in lines:
+            projection.apply(line)
+        replay.applies(projection.apply)
+        return Reading(projection, replay, saved.marks)
+
+    def _read_all(self, make: Callable[[], P], *, keep: bool) -> Reading[P]:
+        projection = make()
+        replay = self._replay(projection.apply, None, None)
+        replay.run(keep=keep)
+        return Reading(projection, replay, None)
+
+    def _replay(self, apply: Callable[[Line], None], base: Marks | None, known: Known | None) -> Replay:
+        return Replay(
+            self.folder, self.mirror, vaults=self.vaults, device=self.device, apply=apply, base=base, known=known
+        )
+
+
+class Writer(Generic[P]):
+    """Appends under the journal lock. `reading` moves on with every append."""
+
+    def __init__(self, journal: Journal, mirror: Mirror, reading: Reading[P]) -> None:
+        self.reading = reading
+        self._journal = journal
+        self._mirror = mirror
+        self._replay = reading.replay
+        self._number = max(self._replay.marks.segment, self._highest())
+
+    def append(self, drafts: Sequence[Draft], *, kind: str, surface: str) -> list[Line]:
+        """Writes one line a draft, durable when it returns, and applies them; returns the lines.
+
+        One batch is written whole or not at all as long as it fits a segment (1 MiB); a larger one is written in parts.
+        Raises `StorageError` when the disk refuses (nothing was written), `ValueError` for a line larger than a segment.
+        """
+        if not drafts:
+            return []
+        raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
+        size = sum(map(len, raws)) + len(raws)
+        if size > _ROOM:
+            if len(drafts) == 1:
+                raise ValueError(f"a line of {size} bytes does not fit a segment")
+            half = len(drafts) // 2
+            return [
+                *self.append(drafts[:half], kind=kind, surface=surface),
+                *self.append(drafts[half:], kind=kind, surface=surface),
+            ]
+        path = self._segment_with_room(size)
+        if path is None:
+            path = self._start_segment()
+            # The new segment's first line came before them.
+            raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
+        return self._commit(path, raws, new=False)
+
+    def heal(self) -> None:
+        """Gives back to the segments what the mirror knows this device wrote and they do not hold.
+
+        Nothing is given back while the cloud keeps one of this device's segments elsewhere, or one cannot be read: the
+        lines are in there.
+        """
+        own = self._journal.device + "/"
+        marks = self._replay.marks
+        if marks.unreadable or any(name.startswith(own) for name in marks.absent):
+            return
+        owed = self._replay.owed()
+        if owed:
+            lines = [line for line in self._mirror.fetch(owed) if line.by.device == self._journal.device]
+            self._give_back([line.raw for line in sorted(lines, key=lambda line: line.stamp)])
+        if self._replay.pending:
+            self._settle(None)
+
+    def _give_back(self, raws: list[bytes]) -> None:
+        while raws:
+            count = size = 0
+            while count < len(raws) and (size := size + len(raws[count]) + 1) <= _ROOM:
+                count += 1
+            part, raws = raws[: count or 1], raws[count or 1 :]
+            path = self._segment_with_room(sum(map(len, part)) + len(part)) or self._start_segment()
+            append(path, guard(path) + b"\n".join(part) + b"\n")
+            self._settle(path)
+
+    def _compose(self, drafts: Sequence[Draft], by: By) -> list[bytes]:
+        marks = self._replay.marks
+        newest = marks.newest
+        prev = marks.heads.get(by.device, ("", ""))[1]
+        raws: list[bytes] = []
+        for draft in drafts:
+            clock = self._journal.clock()
+            at = stamp_after(newest, clock)
+            raw = encode(draft, at=at, by=by, prev=prev, clock=clock if differs(at, clock) else "")
+            raws.append(raw)
+            newest, prev = at, sha256(raw).hexdigest()
+        return raws
+
+    def _segment_with_room(self, size: int) -> Path | None:
+        """The segment being written, or `None` when there is none or it would grow beyond its limit.
+
+        Only the highest number this device ever used counts: an earlier segment is sealed even if it is short.
+        """
+        mark = self._replay.marks.files.get(self._name(self._number))
+        if mark is None or mark.foreign or not mark.offset:
+            return None
+        path = self._path(self._number)
+        return path if 0 <= _size(path) < SEAL - size else None
+
+    def _start_segment(self) -> Path:
+        journal = self._journal
+        number = self._number + 1
+        prev = self._replay.marks.heads.get(journal.device, ("", ""))[1]
+        draft = Draft(
+            SEGMENT_STARTED,
+            journal.vault,
+            {"vault": journal.vault, "device": journal.device, "n": number, "prev": prev},
+            must=True,
+        )
+        path = self._path(number)
+        make_dirs(path.parent)
+        self._commit(path, self._compose([draft], By("vir", "journal", journal.device, journal.core)), new=True)
+        self._number = number
+        return path
+
+    def _highest(self) -> int:
+        """The highest number that a file of this device has, of any vault."""
+        prefix = self._journal.device + "/"
+        numbers = [
+            int(match[1])
+            for name in (*self._replay.marks.files, *self._replay.marks.absent)
+            if name.startswith(prefix) and (match := _NUMBERED(name[len(prefix) :]))
+        ]
+        return max(numbers, default=0)
+
+    def _name(self, number: int) -> str:
+        return f"{self._journal.device}/{number:04}.jsonl"
+
+    def _path(self, number: int) -> Path:
+        return self._journal.folder / self._name(number)
+
+    def _commit(self, path: Path, raws: list[bytes], *, new: bool) -> list[Line]:
+        content = b"\n".join(raws) + b"\n"
+        damage = Damage()
+        lines = decode_lines(content, damage)
+        if damage.total or len(lines) != len(raws):
+            raise ValueError("a line would not read back as it is written")
+        mirrored = self._mirror.begin(raws)
+        before = _size(path)
+        try:
+            if new:
+                write_atomic(path, content, expected=ABSENT)
+            else:
+                append(path, guard(path) + content)
+        except MachineError:
+            # Unless the disk kept a part, it is as if nothing had been asked. A part is completed by the next writer.
+            if _size(path) == before:
+                with suppress(OSError):  # then the lines stay pending, which is the other honest outcome
+                    self._mirror.cut(mirrored)
+            raise
+        self._settle(path)
+        for line in lines:
+            if bytes.fromhex(line.hash) not in self._replay.seen:
+                self._replay.take_lost(line)
+        return lines
+
+    def _settle(self, path: Path | None) -> None:
+        """Marks own lines as done, and reads back what was written the way any replay reads it."""
+        with suppress(MachineError):  # the lines are durable; the next writer finds them in their segment
+            self._mirror.done()
+        try:
+            self._replay.follow_mirror(self._mirror.own, str(self._mirror.folder / self._mirror.own))
+            if path is not None:
+                self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path))
+        except (Cut, OSError):
+            # Somebody took the file away under the lock. What was acknowledged is in the mirror; read all anew next time.
+            self._replay.marks.mirrored = False
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return -1
+
+
+_NUMBERED = re.compile(r"([0-9]{4,9})\.jsonl").fullmatch

@@ -1,0 +1,357 @@
+"""Replay: the segments and the mirror, joined by line hash, applied to a projection in any order.
+
+A projection is anything that can be built from lines. This one counts what happened to each subject and keeps the latest:
+
+    class Latest:
+        layout = 1
+
+        def __init__(self) -> None:
+            self.seen: dict[str, tuple[int, tuple[str, str, str], str]] = {}
+
+        def apply(self, line: Line) -> None:
+            count, stamp, action = self.seen.get(line.subject, (0, ("", "", ""), ""))
+            if line.stamp > stamp:
+                stamp, action = line.stamp, line.action
+            self.seen[line.subject] = (count + 1, stamp, action)
+
+        def dump(self) -> bytes:
+            return msgspec.msgpack.encode(self.seen)
+
+        def load(self, content: bytes) -> None:
+            self.seen = msgspec.msgpack.decode(content, type=dict[str, tuple[int, tuple[str, str, str], str]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
+from vir_core.journal.mirror import Mirror
+from vir_core.journal.segment import Cut, Mark, list_segments, number_of, read_segment, same_file
+
+
+class Projection(Protocol):
+    """State built from lines.
+
+    `apply` gets every line once, in any order, also lines it does not know (`v` above 1, unknown actions) and lines whose
+    `data` is not what their action promises; it never raises. `layout` changes when what `dump` returns does.
+    """
+
+    layout: int
+
+    def apply(self, line: Line) -> None: ...
+
+    def dump(self) -> bytes: ...
+
+    def load(self, content: bytes) -> None:
+        """The reverse of `dump`. May raise ValueError, TypeError or LookupError; then everything is replayed."""
+        ...
+
+
+P = TypeVar("P", bound=Projection)
+
+
+class Marks(Struct):
+    """How far the journal was read: enough to tell new lines from old ones, and a changed past from the same one.
+
+    `files` and `mirror` are by file name, `heads` holds stamp and hash of each device's latest line. `missing` are lines
+    that only the mirror holds, with their device. `mirrored`: the mirror holds every line read so far. `newer` are the
+    versions of vir that wrote lines with a later `v`, `absent` the segments of which the cloud left a placeholder.
+    """
+
+    files: dict[str, Mark] = {}
+    mirror: dict[str, Mark] = {}
+    lines: int = 0
+    newest: str = ""
+    heads: dict[str, tuple[str, str]] = {}
+    segment: int = 0
+    missing: dict[str, str] = {}
+    mirrored: bool = True
+    newer: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    unreadable: int = 0
+
+    def copy(self) -> Marks:
+        return Marks(
+            files=dict(self.files),
+            mirror=dict(self.mirror),
+            lines=self.lines,
+            newest=self.newest,
+            heads=dict(self.heads),
+            segment=self.segment,
+            missing=dict(self.missing),
+            mirrored=self.mirrored,
+            newer=self.newer,
+            absent=self.absent,
+            unreadable=self.unreadable,
+        )
+
+
+class Known:
+    """Hashes of the lines in a checkpoint, cut to 12 bytes each, sorted: looked up without being unpacked."""
+
+    WIDTH = 12
+
+    def __init__(self, table: bytes = b"") -> None:
+        self.table = table
+
+    def __contains__(self, digest: bytes) -> bool:
+        key = digest[: self.WIDTH]
+        place = self._place(key)
+        return self.table[place : place + self.WIDTH] == key
+
+    def merged(self, digests: Iterable[bytes]) -> bytes:
+        """The table with these hashes in it."""
+        pieces: list[bytes] = []
+        done = 0
+        for key in sorted({digest[: self.WIDTH] for digest in digests}):
+            place = self._place(key)
+            if self.table[place : place + self.WIDTH] != key:
+                pieces += (self.table[done:place], key)
+                done = place
+        return b"".join((*pieces, self.table[done:]))
+
+    def _place(self, key: bytes) -> int:
+        width, table = self.WIDTH, self.table
+        low, high = 0, len(table) // width
+        while low < high:
+            middle = (low + high) // 2
+            if table[middle * width : (middle + 1) * width] < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low * width
+
+
+class Replay:
+    """Reads what is new behind `base` and hands each new line to `apply`, once."""
+
+    def __init__(
+        self,
+        journal: Path,
+        mirror: Mirror | None,
+        *,
+        vaults: frozenset[str],
+        device: str,
+        apply: Callable[[Line], None],
+        base: Marks | None = None,
+        known: Known | None = None,
+    ) -> None:
+        self.marks = base.copy() if base else Marks()
+        self.known = known or Known()
+        self.seen: set[bytes] = set()
+        self.pending: set[bytes] = set()
+        self._journal = journal
+        self._mirror = mirror
+        self._vaults = vaults
+        self._device = device
+        self._apply = apply
+        self._done: set[bytes] = set()
+
+    def applies(self, apply: Callable[[Line], None]) -> None:
+        """From here on lines go to `apply`."""
+        self._apply = apply
+
+    def run(self, *, keep: bool) -> bool:
+        """Reads everything new; False when the past is not what the marks describe, and then the result is worthless.
+
+        `keep` mirrors what the mirror lacks; it wants the journal lock.
+        """
+        # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
+        try:
+            return self._read_mirror() and self._read_segments(keep) and self._serve_lost()
+        except Cut:
+            return False
+
+    def _read_mirror(self) -> bool:
+        if self._mirror is None:
+            return True
+        files = self._mirror.files()
+        if any(name not in files.found for name in self.marks.mirror):
+            return False
+        for name, (path, status) in files.found.items():
+            mark = self.marks.mirror.get(name)
+            # Behind the mark of this device's own file lie lines that are still pending; they are looked at each time.
+            if mark is None or mark.offset != mark.size or not same_file(mark, status):
+                try:
+                    self.follow_mirror(name, path)
+                except OSError:
+                    # A mirror that cannot be read gives nothing; what was built on it must not stay.
+                    if mark is not None:
+                        return False
+        return True
+
+    def _read_segments(self, keep: bool) -> bool:
+        files = list_segments(self._journal)
+        self.marks.absent = tuple(sorted(files.absent))
+        self.marks.unreadable = files.unreadable
+        if any(name not in files.found and name not in files.absent for name in self.marks.files):
+            return False
+        for name, (path, status) in files.found.items():
+            mark = self.marks.files.get(name)
+            if mark is not None and same_file(mark, status):
+                continue
+            try:
+                fresh = self.follow_segment(name, path)
+            except OSError:
+                if mark is not None:
+                    return False
+                self.marks.unreadable += 1
+                continue
+            unkept = [line for line, digest in fresh if digest not in self._done and digest not in self.pending]
+            if unkept:
+                if keep and self._mirror is not None:
+                    self._mirror.keep(unkept)
+                else:
+                    self.marks.mirrored = False
+        if keep and self._mirror is not None:
+            self._remark_mirror(self._mirror)
+        return True
+
+    def _remark_mirror(self, mirror: Mirror) -> None:
+        for name, (path, status) in mirror.files().found.items():
+            mark = self.marks.mirror.get(name)
+            if mark is None or not same_file(mark, status):
+                try:
+                    self.follow_mirror(name, path)
+                except (Cut, OSError):
+                    self.marks.mirror.pop(name, None)
+                    self.marks.mirrored = False
+
+    def _serve_lost(self) -> bool:
+        lost = {digest for digest in self._done if digest not in self.seen and digest not in self.known}
+        if lost and self._mirror is not None:
+            for line in self._mirror.fetch(lost):
+                self.take_lost(line)
+        return True
+
+    def follow_mirror(self, name: str, path: str) -> None:
+        assert self._mirror is not None
+        shown = self._mirror.read(name, path, self.marks.mirror.get(name, Mark()))
+        self.marks.mirror[name] = shown.mark
+        self._done |= shown.done
+        if name == self._mirror.own:
+            self.pending = shown.pending
+
+    def follow_segment(self, name: str, path: str) -> list[tuple[Line, bytes]]:
+        """Applies the new lines of one segment and returns them with their hashes. Raises `Cut`, `OSError`."""
+        lines, self.marks.files[name] = read_segment(path, self.marks.files.get(name, Mark()), self._vaults)
+        fresh: list[tuple[Line, bytes]] = []
+        marks, seen, known, apply = self.marks, self.seen, self.known, self._apply
+        for line in lines:
+            digest = bytes.fromhex(line.hash)
+            if digest in seen:
+                if marks.missing:
+                    marks.missing.pop(line.hash, None)
+                continue
+            seen.add(digest)
+            if known.table and digest in known:
+                marks.missing.pop(line.hash, None)
+                continue
+            self._count(line)
+            apply(line)
+            fresh.append((line, digest))
+        return fresh
+
+    def take_lost(self, line: Line) -> None:
+        """Applies a line that no segment holds."""
+        self.seen.add(bytes.fromhex(line.hash))
+        self.marks.missing[line.hash] = line.by.device
+        self._count(line)
+        self._apply(line)
+
+    def owed(self) -> set[bytes]:
+        """Hashes of this device's lines that its segments should hold and do not."""
+        owed = {digest for digest in self.pending if digest not in self.seen and digest not in self.known}
+        owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
+        return owed
+
+    def _count(self, line: Line) -> None:
+        marks = self.marks
+        marks.lines += 1
+        if line.at > marks.newest:
+            marks.newest = line.at
+        device = line.by.device
+        head = marks.heads.get(device)
+        if head is None or (line.at, line.hash) > head:
+            marks.heads[device] = (line.at, line.hash)
+        if line.v > VERSION and line.by.core not in marks.newer:
+            marks.newer = tuple(sorted({*marks.newer, line.by.core}))
+        if line.action == SEGMENT_STARTED and device == self._device:
+            marks.segment = max(marks.segment, number_of(line))
+
+
+class Reading(Generic[P]):
+    """A projection and what was found on the way to it. The writer's reading moves on with every append."""
+
+    def __init__(self, projection: P, replay: Replay, base: Marks | None) -> None:
+        self.projection = projection
+        self.replay = replay
+        self._base = base
+
+    @property
+    def marks(self) -> Marks:
+        return self.replay.marks
+
+    @property
+    def lines(self) -> int:
+        """Distinct lines."""
+        return self.marks.lines
+
+    @property
+    def newest(self) -> str:
+        """The `at` of the newest line; empty when there is none."""
+        return self.marks.newest
+
+    @property
+    def devices(self) -> int:
+        return len(self.marks.heads)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all segments."""
+        return sum(mark.size for mark in self.marks.files.values())
+
+    @property
+    def damage(self) -> Damage:
+        total = Damage(unreadable=self.marks.unreadable)
+        for mark in self.marks.files.values():
+            total.add(mark.damage)
+        return total
+
+    @property
+    def unfinished(self) -> int:
+        """Segments that end in the middle of a line, as they do while it is being written."""
+        return sum(mark.unfinished for mark in self.marks.files.values())
+
+    @property
+    def missing(self) -> int:
+        """Lines that are served from the mirror because no segment holds them any more."""
+        return len(self.marks.missing)
+
+    @property
+    def absent(self) -> int:
+        """Segments that are not here yet: the cloud left a placeholder."""
+        return len(self.marks.absent)
+
+    @property
+    def newer(self) -> tuple[str, ...]:
+        """Versions of vir that wrote lines of a later envelope than this one knows; empty when there are none."""
+        return self.marks.newer
+
+    @property
+    def moved(self) -> bool:
+        """Whether a checkpoint of this reading would differ from the one it came from."""
+        return self._base is None or self._base != self.marks
+
+    def saved(self) -> None:
+        """Says that a checkpoint of this reading is on disk."""
+        self._base = self.marks.copy()
+
+    def known(self) -> bytes:
+        """The hashes of all lines, for the checkpoint."""
+        return self.replay.known.merged(self.replay.seen)

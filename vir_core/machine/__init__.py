@@ -1,0 +1,52 @@
+"""Everything that differs between operating systems: where the state folder lies, locks that the kernel frees, files that
+are written whole or not at all, and what to tell a person when the disk refuses. No other room asks which system this is."""
+
+from __future__ import annotations
+
+from vir_core.machine.errors import Busy, Changed, Holder, MachineError, StorageError
+from vir_core.machine.files import (
+    ABSENT,
+    ANYTHING,
+    Expect,
+    FileId,
+    append,
+    file_id,
+    make_dirs,
+    read_bytes,
+    rename_no_replace,
+    sha256_of,
+    sweep_leftovers,
+    write_atomic,
+    write_once,
+)
+from vir_core.machine.locks import Held, hold, holder_of, try_hold
+from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+
+__all__ = [
+    "ABSENT",
+    "ANYTHING",
+    "Busy",
+    "Changed",
+    "Expect",
+    "FileId",
+    "Held",
+    "Holder",
+    "MachineError",
+    "StorageError",
+    "append",
+    "claude_projects_dirs",
+    "codex_home_dirs",
+    "file_id",
+    "hold",
+    "holder_of",
+    "make_dirs",
+    "read_bytes",
+    "rename_no_replace",
+    "sha256_of",
+    "state_home",
+    "sweep_leftovers",
+    "try_hold",
+    "user_home",
+    "write_atomic",
+    "write_once",
+]

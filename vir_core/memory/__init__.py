@@ -1,0 +1,59 @@
+"""What the journal says about notes, sessions and runs, set against what lies on disk: the projection, derived trust, the
+gate that every answer passes, and the promises of file writes not yet kept. It decides what may be served; it finds, ranks
+and writes nothing."""
+
+from __future__ import annotations
+
+from vir_core.memory.acts import (
+    Approved,
+    EvidenceRef,
+    Held,
+    Lifted,
+    NotesUndone,
+    NoteWritten,
+    Rejected,
+    RunFinished,
+    SessionJoined,
+    SessionSettled,
+)
+from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written
+from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.observe import Observation, observe
+from vir_core.memory.spool import Promise, Spool, keep
+from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
+
+__all__ = [
+    "PLAIN",
+    "ROW_BYTES",
+    "SERVED",
+    "Approved",
+    "EvidenceRef",
+    "Gate",
+    "Held",
+    "Lifted",
+    "Memory",
+    "NoteState",
+    "NoteWritten",
+    "NotesUndone",
+    "Observation",
+    "Promise",
+    "Rejected",
+    "Row",
+    "RunFinished",
+    "RunState",
+    "SessionJoined",
+    "SessionSettled",
+    "SessionState",
+    "Spool",
+    "TrustFacts",
+    "Written",
+    "build_gate",
+    "counted",
+    "current_gate",
+    "holds_of",
+    "keep",
+    "load_gate",
+    "observe",
+    "trust",
+    "trust_of",
+]

@@ -1,0 +1,95 @@
+"""The payload of each line that memory understands. Fields are added, never renamed; a changed meaning is a new action."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class EvidenceRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A lesson and the digest of the text that holds its quote with the turns around it."""
+
+    id: str
+    evidence: str = ""
+
+
+class SegmentStarted(Struct, frozen=True, kw_only=True):
+    vault: str
+    device: str
+    n: int
+    prev: str = ""
+
+
+class NoteWritten(Struct, frozen=True, kw_only=True):
+    """`text` is the digest of the text (header and body), `body` that of the bytes below the frontmatter, `words` the
+    content digest, `turns` how many prompts and answers of a person the session had."""
+
+    text: str
+    body: str
+    words: str
+    category: str
+    project: str
+    date: str
+    session: str
+    run: str = ""
+    distiller: str = ""
+    confidence: float = 0.0
+    lessons: tuple[EvidenceRef, ...] = ()
+    turns: int = 0
+
+
+class SessionSettled(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`outcome` is noted or nothing_durable."""
+
+    outcome: str
+    note: str = ""
+    turns: int = 0
+    last: str = ""
+    source: str = ""
+    run: str = ""
+
+
+class SessionJoined(Struct, frozen=True, kw_only=True):
+    """`into` is the key of the session that the subject continues or copies."""
+
+    into: str
+
+
+class RunFinished(Struct, frozen=True, kw_only=True):
+    written: int = 0
+    kept: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    skipped: dict[str, int] = {}
+
+
+class Approved(Struct, frozen=True, kw_only=True):
+    digest: str = ""
+    text: str = ""
+    after: str = ""
+    args: dict[str, str] = {}
+
+
+class Rejected(Struct, frozen=True, kw_only=True):
+    """`lessons` are those whose words are wrong or private; with `struck` the lessons alone are taken out."""
+
+    reason: str = ""
+    digest: str = ""
+    lessons: tuple[str, ...] = ()
+    struck: tuple[str, ...] = ()
+    of: str = ""
+    why: str = ""
+    after: str = ""
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    reason: str = ""
+    like: str = ""
+
+
+class Lifted(Struct, frozen=True, kw_only=True):
+    hold: str = ""
+    after: str = ""
+
+
+class NotesUndone(Struct, frozen=True, kw_only=True):
+    run: str = ""

@@ -1,0 +1,93 @@
+"""The journal set against the disk. Computed at each call, never journaled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from vir_core.memory.facts import Memory, NoteState
+from vir_core.memory.trust import SERVED, trust_of
+from vir_core.vault import Seen, SeenFile
+
+# Fewer than this many may vanish together in a small vault before we stop to ask: a tenth of twelve notes is one.
+_ALWAYS_ALLOWED = 3
+_MOST_AT_ONCE = 20
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """`present`: note id to the one file that speaks for it. `edited`: present notes whose body is not what vir wrote last.
+    `copies`: further files with the same id, shown and not served. `absent`: written once, no file now. `waiting`: files with
+    our id whose history has not arrived; `textless`: notes whose text has not. `broken`: files whose properties cannot be
+    read, with the reason. `vanished`: notes that were there at the last look and went together with too many others."""
+
+    present: Mapping[str, SeenFile]
+    edited: frozenset[str]
+    copies: Mapping[str, tuple[SeenFile, ...]]
+    absent: frozenset[str]
+    waiting: Mapping[str, tuple[SeenFile, ...]]
+    textless: frozenset[str]
+    broken: Mapping[str, str]
+    vanished: frozenset[str]
+
+    def served(self, memory: Memory) -> dict[str, SeenFile]:
+        """The notes that an answer may hold, with the file each is read from."""
+        return {
+            note: file
+            for note, file in self.present.items()
+            if note not in self.textless and trust_of(memory.notes[note]) in SERVED
+        }
+
+
+def observe(
+    memory: Memory, seen: Seen, before: Mapping[str, SeenFile], has_text: Callable[[str], bool] | None = None
+) -> Observation:
+    """What the walk `seen` says about every note in `memory`. `before` holds the files of the walk before it, by path; with
+    none, nothing can have vanished. `has_text` tells whether a text has arrived (`None`: all have)."""
+    present: dict[str, SeenFile] = {}
+    copies: dict[str, tuple[SeenFile, ...]] = {}
+    edited: set[str] = set()
+    absent: set[str] = set()
+    textless: set[str] = set()
+    for note in memory.notes.values():
+        if note.written is None:
+            continue
+        if has_text is not None and not has_text(note.written.text):
+            textless.add(note.id)
+        files = seen.notes.get(note.id, ())
+        if not files:
+            if not note.archived:
+                absent.add(note.id)
+            continue
+        speaker = _speaker(note, files)
+        present[note.id] = speaker
+        if speaker.body != note.written.body:
+            edited.add(note.id)
+        if len(files) > 1:
+            copies[note.id] = tuple(file for file in files if file is not speaker)
+    waiting = {
+        id: files for id, files in seen.notes.items() if (note := memory.notes.get(id)) is None or note.written is None
+    }
+    was_there = {file.id for file in before.values() if file.id}
+    vanished = frozenset(absent & was_there)
+    known = len(present) + len(vanished)
+    if len(vanished) <= min(_MOST_AT_ONCE, max(_ALWAYS_ALLOWED, known // 10)):
+        vanished = frozenset[str]()
+    return Observation(
+        present=present,
+        edited=frozenset(edited),
+        copies=copies,
+        absent=frozenset(absent),
+        waiting=waiting,
+        textless=frozenset(textless),
+        broken={file.path: file.broken for files in seen.notes.values() for file in files if file.broken},
+        vanished=vanished,
+    )
+
+
+def _speaker(note: NoteState, files: tuple[SeenFile, ...]) -> SeenFile:
+    """Of several files with one id, the one whose body vir knows; the latest body before older ones, then path order, so
+    that every device picks the same."""
+    assert note.written is not None
+    latest = note.written.body
+    return min(files, key=lambda file: (file.body != latest, file.body not in note.bodies, file.path))

@@ -1,0 +1,74 @@
+"""Trust: derived, never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from msgspec import Struct
+
+from vir_core.contract import Trust
+from vir_core.memory.facts import NoteState
+
+SERVED: frozenset[Trust] = frozenset({"unreviewed", "verified", "edited"})
+
+PLAIN: dict[Trust, str] = {
+    "unreviewed": "New",
+    "verified": "Approved",
+    "proposed": "Needs another look",
+    "edited": "Needs another look",
+    "suspended": "Needs another look",
+    "rejected": "Rejected",
+    "superseded": "Put away",
+    "archived": "Put away",
+    "pruned": "Put away",
+}
+"""The five states a person sees, by the value on the wire."""
+
+Verdict = Literal["none", "approved", "rejected"]
+
+
+class TrustFacts(Struct, frozen=True):
+    """`words_match` is whether the words on disk are those that were approved; it matters only for an approved note."""
+
+    verdict: Verdict
+    holds: frozenset[str]
+    words_match: bool = True
+
+
+def trust(facts: TrustFacts) -> Trust:
+    """The one rule. A final reject outranks every hold, and a hold that says *stop* outranks one that says *put away*;
+    lifting a hold therefore restores what was there before it."""
+    if facts.verdict == "rejected":
+        return "rejected"
+    if facts.holds & {"suspended", "unknown_act"}:
+        return "suspended"
+    if "superseded" in facts.holds:
+        return "superseded"
+    if "archived" in facts.holds:
+        return "archived"
+    if "pruned" in facts.holds:
+        return "pruned"
+    if "proposed" in facts.holds:
+        return "proposed"
+    if facts.verdict == "approved":
+        return "verified" if facts.words_match else "edited"
+    return "unreviewed"
+
+
+def holds_of(note: NoteState) -> frozenset[str]:
+    return frozenset([*note.holds, *(("archived",) if note.archived else ())])
+
+
+def trust_of(note: NoteState) -> Trust:
+    """Trust of a note as the journal alone knows it."""
+    return trust(TrustFacts(verdict="none", holds=holds_of(note)))
+
+
+def counted(trusts: Collection[Trust]) -> dict[str, int]:
+    """How many notes a person would see in each of the five states."""
+    counts: dict[str, int] = {}
+    for value in trusts:
+        plain = PLAIN[value]
+        counts[plain] = counts.get(plain, 0) + 1
+    return counts

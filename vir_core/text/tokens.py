@@ -1,0 +1,145 @@
+"""Index terms that a word stemmer would lose: identifiers, and scripts written without spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+LONGEST = 128
+"""Characters. A longer run (base64, minified code) gives its parts but not itself."""
+
+# Han, kana, bopomofo, hangul, Thai, Lao, Khmer, Myanmar. After NFKC, so half-width kana need no range.
+_UNSPACED = (
+    r"\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303b\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf"
+    r"\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\u1100-\u11ff"
+    r"\u0e00-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_JOINERS = r"_.\-/\\:@+#$~"
+_ASCII_RUN = re.compile(rf"[A-Za-z0-9{_JOINERS}]+")
+_RUN = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])\w|[{_JOINERS}])+)")
+_SEGMENTS = re.compile(r"[/\\:@+#$~]+")
+_PIECES = re.compile(r"[.]+")
+_PARTS = re.compile(r"[\-_]+")
+_EDGES_LEFT = r"/\:+#~"
+_EDGES_RIGHT = r"/\:.-@$~"
+
+
+def identifier_tokens(text: str) -> list[str]:
+    """Lower-cased terms for the identifier column, in order, repeated as often as they occur; none holds white space.
+
+    An identifier (it has a joiner, a digit beside a letter, or a capital inside) gives itself as written, the same without
+    joiners (`max_retries` and `MaxRetries` meet in `maxretries`), and its parts of two characters and more. Scripts
+    written without spaces give overlapping pairs of characters, a lone character itself. Plain words give nothing: the
+    stemmed column has them.
+    """
+    return list(_tokens(text, plain=False))
+
+
+def query_tokens(text: str) -> list[str]:
+    """The terms to look up for a query: those of `identifier_tokens`, and plain words, which may be parts of identifiers.
+    Each once, in order."""
+    return list(dict.fromkeys(_tokens(text, plain=True)))
+
+
+def _tokens(text: str, *, plain: bool) -> Iterator[str]:
+    if text.isascii():
+        for run in _ASCII_RUN.findall(text):
+            yield from _identifier(run, plain)
+        return
+    for unspaced, run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if unspaced:
+            yield from _pairs(unspaced)
+        else:
+            yield from _identifier(run, plain)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    # Casefold: the range holds full-width forms of no script with case, but tokens promise to be folded.
+    if len(run) == 1:
+        yield run.casefold()
+        return
+    for at in range(len(run) - 1):
+        yield run[at : at + 2].casefold()
+
+
+def _identifier(run: str, plain: bool) -> Iterator[str]:
+    whole = _trimmed(run)
+    if not whole:
+        return
+    if whole.isalnum() and not _has_seam(whole):
+        if plain and len(whole) > 1:
+            yield whole.casefold()
+        return
+    terms: dict[str, None] = {}
+    if len(whole) <= LONGEST:
+        terms[whole.casefold()] = None
+    for segment in _SEGMENTS.split(whole):
+        _add(terms, segment.strip(".-"))
+        for piece in _PIECES.split(segment):
+            bare = piece.strip("-_")
+            _add(terms, bare)
+            names = _PARTS.split(bare)
+            _add(terms, "".join(names))
+            for name in names:
+                _add(terms, name)
+                for part in _humps(name):
+                    _add(terms, part)
+    yield from terms
+
+
+def _add(terms: dict[str, None], term: str) -> None:
+    if 1 < len(term) <= LONGEST:
+        terms[term.casefold()] = None
+
+
+def _trimmed(run: str) -> str:
+    # A sentence ends in a dot and a list begins with a dash, but `.env`, `--no-verify`, `C++` and `__init__` keep theirs.
+    whole = run.removeprefix("./").removeprefix("~/").lstrip(_EDGES_LEFT).rstrip(_EDGES_RIGHT)
+    if not any(letter.isalnum() for letter in whole):
+        return ""
+    if whole.startswith("..") or (whole.startswith(".") and not whole[1:2].isalnum()):
+        whole = whole.lstrip(".")
+    return whole
+
+
+def _has_seam(word: str) -> bool:
+    """A place inside where a digit meets a letter or a capital follows a small letter."""
+    before = _kind(word[0])
+    for letter in word[1:]:
+        now = _kind(letter)
+        if now != before and not (before == "A" and now == "a"):
+            return True
+        # `ABc`: the capital before a small letter begins a part of its own.
+        before = now
+    return len(word) > 2 and word[0].isupper() and word[1].isupper() and not word.isupper() and not word.isdigit()
+
+
+def _humps(name: str) -> list[str]:
+    """`HTTP2Error` gives HTTP2, HTTP, Error; `maxRetries` gives max, Retries."""
+    if name.islower() and name.isalpha():
+        return []
+    parts: list[str] = []
+    start = 0
+    for at in range(1, len(name)):
+        before, now = _kind(name[at - 1]), _kind(name[at])
+        follows = _kind(name[at + 1]) if at + 1 < len(name) else ""
+        if (
+            (before in "a0" and now == "A")
+            or (before == "A" and now == "A" and follows == "a")
+            or (before == "0" and now == "a")
+        ):
+            parts.append(name[start:at])
+            start = at
+    parts.append(name[start:])
+    for part in list(parts):
+        bare = part.rstrip("0123456789")
+        if bare != part:
+            parts.extend((bare, part[len(bare) :]))
+    return parts
+
+
+def _kind(letter: str) -> str:
+    if letter.isdigit():
+        return "0"
+    return "A" if letter.isupper() else "a"

@@ -1,0 +1,180 @@
+"""Where the transcript files are: one walk, one stat a file, nothing opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from msgspec import Struct
+
+from vir_core.transcripts.session import Source, SourceFile, Trouble
+
+_SKIPPED_FOLDERS = frozenset({"tool-results", "memory", "node_modules", ".git"})
+_NOT_SESSIONS = {
+    "journal.jsonl": "the journal of a workflow, not a session",
+    "history.jsonl": "the history of typed prompts, not a session",
+    "session_index.jsonl": "a list of sessions, not a session",
+}
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """`files` in the order of their paths. `others` are files that look like transcripts and are none (each says why);
+    `problems` are folders and files that could not be looked at."""
+
+    files: tuple[SourceFile, ...] = ()
+    problems: tuple[Trouble, ...] = ()
+    others: tuple[Trouble, ...] = ()
+    roots: tuple[str, ...] = ()
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.files: dict[str, SourceFile] = {}
+        self.problems: list[Trouble] = []
+        self.others: list[Trouble] = []
+        self._folders: set[tuple[int, int]] = set()
+        self._inodes: set[tuple[int, int]] = set()
+
+    def root(self, path: Path, source: Source) -> str | None:
+        root = os.path.abspath(path)  # noqa: PTH100  a link stays the path the person knows
+        try:
+            stat = os.stat(root)  # noqa: PTH116  paths are strings from here on, 1,500 of them
+        except ValueError:
+            self.problems.append(Trouble(_shown(root).replace("\0", ""), "find", "This is no path: it holds a NUL."))
+            return None
+        except OSError as error:
+            self.problems.append(Trouble(_shown(root), "find", _because(error, "this folder")))
+            return None
+        if not S_ISDIR(stat.st_mode):
+            self.problems.append(Trouble(_shown(root), "find", "This is a file; a folder of transcripts was expected."))
+            return None
+        self._below(root, stat, root, source)
+        return root
+
+    def _below(self, folder: str, stat: os.stat_result, root: str, source: Source) -> None:
+        """Links are followed after everything else, so that a file has the path without the link when it has one; a
+        folder is entered once, whatever loops lead to it."""
+        pending = [(folder, stat)]
+        links: list[str] = []
+        while pending or links:
+            if pending:
+                folder, stat = pending.pop()
+            else:
+                folder = links.pop()
+                try:
+                    stat = os.stat(folder)  # noqa: PTH116
+                except OSError as error:
+                    self.problems.append(Trouble(_shown(folder), "find", _because(error, "the target of this link")))
+                    continue
+                if S_ISREG(stat.st_mode):
+                    self._file(folder, stat, root, source)
+                    continue
+            if stat.st_ino and (stat.st_dev, stat.st_ino) in self._folders:
+                continue
+            self._folders.add((stat.st_dev, stat.st_ino))
+            try:
+                entries = list(os.scandir(folder))
+            except OSError as error:
+                self.problems.append(Trouble(_shown(folder), "find", _because(error, "this folder")))
+                continue
+            for entry in entries:
+                self._entry(entry, root, source, pending, links)
+
+    def _entry(
+        self,
+        entry: os.DirEntry[str],
+        root: str,
+        source: Source,
+        pending: list[tuple[str, os.stat_result]],
+        links: list[str],
+    ) -> None:
+        name = entry.name
+        try:
+            if entry.is_symlink():
+                if name.endswith(".jsonl") or "." not in name:
+                    links.append(entry.path)
+                return
+            if entry.is_dir():
+                if name.endswith(".jsonl"):
+                    self.problems.append(
+                        Trouble(_shown(entry.path), "find", "A folder has the name of a transcript; it was not read.")
+                    )
+                elif name not in _SKIPPED_FOLDERS:
+                    pending.append((entry.path, os.stat(entry.path)))  # noqa: PTH116
+            elif name.endswith(".jsonl"):
+                if reason := _NOT_SESSIONS.get(name):
+                    self.others.append(Trouble(_shown(entry.path), "find", reason))
+                else:
+                    # Not entry.stat(): on Windows it is read from the folder and knows no inode.
+                    self._file(entry.path, os.stat(entry.path), root, source)  # noqa: PTH116
+            elif name.endswith(".jsonl.zst"):
+                self.others.append(
+                    Trouble(_shown(entry.path), "find", "a compressed rollout; vir does not read these yet")
+                )
+        except OSError as error:
+            self.problems.append(Trouble(_shown(entry.path), "find", _because(error, "this entry")))
+
+    def _file(self, path: str, stat: os.stat_result, root: str, source: Source) -> None:
+        if not S_ISREG(stat.st_mode):
+            self.problems.append(Trouble(_shown(path), "find", "This is no regular file; it was not read."))
+            return
+        identity = (stat.st_dev, stat.st_ino)
+        if stat.st_ino and identity in self._inodes:
+            return
+        self._inodes.add(identity)
+        if not _writable_name(path):
+            self.problems.append(
+                Trouble(_shown(path), "find", "The file's name is not valid UTF-8; rename it to have it read.")
+            )
+            return
+        self.files[path] = SourceFile(path, source, root, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def find(claude_dirs: Sequence[Path], codex_dirs: Sequence[Path]) -> Found:
+    """The transcript files below these folders; never raises for what lies there.
+
+    A Claude folder is `projects` itself, a config folder that holds it, or any tree with `.jsonl` files; a Codex folder is
+    `sessions`, a home that holds `sessions` or `archived_sessions`, or any tree. A file met twice counts once."""
+    walk = _Walk()
+    roots = [
+        *(walk.root(path, "claude") for folder in claude_dirs for path in _inside(folder, ("projects",))),
+        *(
+            walk.root(path, "codex")
+            for folder in codex_dirs
+            for path in _inside(folder, ("sessions", "archived_sessions"))
+        ),
+    ]
+    return Found(
+        files=tuple(walk.files[path] for path in sorted(walk.files)),
+        problems=tuple(walk.problems),
+        others=tuple(walk.others),
+        roots=tuple(dict.fromkeys(root for root in roots if root)),
+    )
+
+
+def _inside(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    held = [folder / name for name in names if os.path.isdir(folder / name)]  # noqa: PTH112  is_dir raises without permission
+    yield from held or [folder]
+
+
+def _writable_name(path: str) -> bool:
+    """Whether the path survives being written down; names of other encodings come from the system as lone surrogates."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "replace").decode()
+
+
+def _because(error: OSError, what: str) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{what[0].upper()}{what[1:]} does not exist."
+    if isinstance(error, PermissionError):
+        return f"No permission to look at {what}."
+    return f"{what[0].upper()}{what[1:]} could not be read: {error.strerror or error}."

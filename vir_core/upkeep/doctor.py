@@ -1,0 +1,311 @@
+"""`doctor`: what works, what does not, and what to do. It heals nothing."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from os import environ
+from pathlib import Path
+
+from msgspec import Struct
+
+from vir_core import __version__
+from vir_core.contract import (
+    DoctorReply,
+    DoctorRequest,
+    IndexStatus,
+    JournalStatus,
+    Problem,
+    SourceStatus,
+    Trust,
+    VaultStatus,
+)
+from vir_core.contract import Source as SourceName
+from vir_core.index import Index, passage_count
+from vir_core.journal import Journal, Reading, Texts
+from vir_core.machine import claude_projects_dirs, codex_home_dirs
+from vir_core.memory import Memory, Observation, Spool, counted, observe, trust_of
+from vir_core.transcripts import Found, find
+from vir_core.vault import NoVault, Seen, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
+
+KEPT_DAYS = 30
+"""Days after which Claude Code deletes a transcript, by default."""
+
+_SOON = 5
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """Everything doctor judges, gathered before it judges."""
+
+    vault: Vault | None
+    standing: Standing | None
+    reading: Reading[Memory] | None
+    seen: Seen | None
+    observation: Observation | None
+    index: IndexStatus | None
+    sources: tuple[SourceStatus, ...]
+    troubles: tuple[tuple[str, str], ...]
+    promises: int
+    no_vault: NoVault | VaultError | None
+
+
+def doctor(request: DoctorRequest) -> DoctorReply:
+    """Writes nothing. Without a vault it still reports on the sources."""
+    look = _look(request)
+    return DoctorReply(
+        version=__version__,
+        python=platform.python_version(),
+        vault=_vault_status(look),
+        journal=_journal_status(look),
+        index=look.index,
+        sources=look.sources,
+        last_run=_last_run(look),
+        problems=tuple(find_problems(look)),
+    )
+
+
+def find_problems(look: Look) -> Iterator[Problem]:
+    """What a person should know, consequence first."""
+    yield from _vault_problems(look)
+    yield from _history_problems(look)
+    yield from _note_problems(look)
+    yield from _source_problems(look)
+
+
+def _vault_problems(look: Look) -> Iterator[Problem]:
+    if look.no_vault is not None:
+        yield Problem(
+            what="No notes can be written or found.",
+            why=look.no_vault.message + ".",
+            fix=look.no_vault.hint or "Run `vir_core init --vault DIR`.",
+        )
+    if look.standing is not None and look.standing.kind == "copy":
+        yield Problem(
+            what="Nothing is written to this vault.",
+            why=f"It is a copy: the same vault is still at {look.standing.other}.",
+            fix="Run `vir_core init` here with --moved if you use this one from now on, or with --copied to make it one of its own.",
+        )
+    if look.index is not None and look.index.state not in ("ready", "missing"):
+        yield Problem(
+            what="The next question takes longer.",
+            why=f"The search index is {look.index.state}.",
+            fix="Nothing to do: it is made anew when you ask something.",
+        )
+    if look.seen is not None:
+        for path, why in look.seen.problems:
+            yield Problem(
+                what=f"Notes in {path or 'the vault'} are not found.",
+                why=f"It cannot be read: {why}.",
+                fix="Check its permissions.",
+            )
+
+
+def _history_problems(look: Look) -> Iterator[Problem]:
+    if look.reading is None:
+        return
+    memory = look.reading.projection
+    damage = look.reading.damage
+    if damage.total:
+        yield Problem(
+            what="A part of this vault's history cannot be read; everything around it can.",
+            why=f"{damage.total} damaged places in the history files.",
+            fix="Nothing you need to do. If another device or a backup has the same files whole, put them back.",
+        )
+    if look.reading.missing:
+        yield Problem(
+            what=f"{look.reading.missing} history entries are missing from the vault and are answered from this machine's copy.",
+            why="A sync tool or a restored backup took them away.",
+            fix="Run `vir_core run`: what this machine wrote is put back. Let the other devices sync for the rest.",
+        )
+    if look.reading.absent:
+        yield Problem(
+            what="Some notes are not found yet.",
+            why=f"{look.reading.absent} history files are still in the cloud.",
+            fix="Open the folder in your sync tool and let it download.",
+        )
+    if memory.newer:
+        version = max(memory.newer.values())
+        yield Problem(
+            what=f"{len(memory.newer)} notes are held back.",
+            why=f"vir {version} on another device decided something about them that this version does not know.",
+            fix=f"Install vir {version} or newer here.",
+        )
+
+
+def _note_problems(look: Look) -> Iterator[Problem]:
+    seen = look.observation
+    if seen is None:
+        return
+    if seen.vanished:
+        yield Problem(
+            what="Nothing new is written to this vault.",
+            why=f"{len(seen.vanished)} notes that were there at the last run are gone.",
+            fix="If it is still syncing, wait. If you deleted them, run `vir_core run --accept-removed` once.",
+        )
+    if seen.waiting:
+        yield Problem(
+            what=f"{_notes(len(seen.waiting))} not found when you ask.",
+            why="They wait for the history of another device.",
+            fix="Let vir/store sync too; Obsidian Sync carries it only with *Sync all other types* on.",
+        )
+    if seen.textless:
+        yield Problem(
+            what=f"{_notes(len(seen.textless))} not found when you ask.",
+            why="Their texts have not arrived from another device.",
+            fix="Let vir/store sync too; Obsidian Sync carries it only with *Sync all other types* on.",
+        )
+    for note, files in seen.copies.items():
+        yield Problem(
+            what=f"Changes you make in {files[0].path} are not found when you ask.",
+            why=f"It is a copy of {seen.present[note].path}: both carry the same vir_id.",
+            fix="Remove the property vir_id from the one that should be a note of its own, or delete one.",
+        )
+    for path, why in seen.broken.items():
+        yield Problem(
+            what=f"{path} keeps its properties as they are; vir will not update them.",
+            why=f"They cannot be read safely: {why}.",
+            fix="Repair the lines between the --- marks in Obsidian's source view.",
+        )
+    if look.promises:
+        yield Problem(
+            what=f"{_notes(look.promises)} still to be written.",
+            why="The last run was stopped in the middle.",
+            fix="Run `vir_core run` again; it goes on where it stopped.",
+        )
+
+
+def _source_problems(look: Look) -> Iterator[Problem]:
+    for path, why in look.troubles:
+        yield Problem(
+            what=f"Sessions in {path} are not read.",
+            why=why,
+            fix="Check that the folder is there and that you may read it.",
+        )
+    if not any(source.found for source in look.sources):
+        yield Problem(
+            what="There are no sessions to read.",
+            why="Neither Claude Code nor Codex left any here.",
+            fix="Name their folders with --claude-dir or --codex-dir.",
+        )
+    for source in look.sources:
+        oldest = source.oldest_days
+        if source.source == "claude" and oldest is not None and oldest >= KEPT_DAYS - _SOON:
+            yield Problem(
+                what="Claude Code is about to delete sessions that vir may not have read.",
+                why=f"The oldest is {oldest:.0f} days old; it deletes them after {KEPT_DAYS} unless told otherwise.",
+                fix="Run `vir_core run` now, or raise cleanupPeriodDays in ~/.claude/settings.json.",
+            )
+
+
+def _notes(number: int) -> str:
+    return "1 note is" if number == 1 else f"{number} notes are"
+
+
+def _look(request: DoctorRequest) -> Look:
+    sources, troubles = _sources(request)
+    try:
+        vault = find_vault(request.vault, environ, Path.cwd())
+    except VaultError as error:
+        return Look(
+            vault=None,
+            standing=None,
+            reading=None,
+            seen=None,
+            observation=None,
+            index=None,
+            sources=sources,
+            troubles=troubles,
+            promises=0,
+            no_vault=error,
+        )
+    standing = resolve(vault)
+    state = vault.state if vault.state.is_dir() and standing.writable else None
+    journal = Journal(
+        vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
+    )
+    reading = journal.read(Memory)
+    table = SeenTable.load(state, vault.root) if state else SeenTable()
+    seen = walk(vault, table)
+    has_text = Texts(vault.store).has if reading.devices > 1 else None
+    return Look(
+        vault=vault,
+        standing=standing,
+        reading=reading,
+        seen=seen,
+        observation=observe(reading.projection, seen, table.files, has_text),
+        index=_index_status(vault) if state else IndexStatus(state="missing", passages=0),
+        sources=sources,
+        troubles=troubles,
+        promises=len(Spool(state).open()) if state else 0,
+        no_vault=None,
+    )
+
+
+def _index_status(vault: Vault) -> IndexStatus:
+    index = Index(vault.state / "index")
+    state = index.state()
+    passages = passage_count(vault, index)
+    if state == "ready" and passages is None:
+        state = "stale"
+    return IndexStatus(state=state, passages=passages or 0)
+
+
+def _sources(request: DoctorRequest) -> tuple[tuple[SourceStatus, ...], tuple[tuple[str, str], ...]]:
+    asked = bool(request.claude_dir or request.codex_dir)
+    claude = [Path(name).expanduser() for name in request.claude_dir] if asked else claude_projects_dirs(environ)
+    codex = [Path(name).expanduser() for name in request.codex_dir] if asked else codex_home_dirs(environ)
+    statuses: list[SourceStatus] = []
+    troubles: list[tuple[str, str]] = []
+    for name, folders in (("claude", claude), ("codex", codex)):
+        for folder in folders:
+            here = folder.is_dir()
+            found = Found()
+            if here or asked:
+                found = find([folder], []) if name == "claude" else find([], [folder])
+            troubles += [(trouble.path, trouble.message) for trouble in found.problems]
+            statuses.append(_status(name, folder, here, found))
+    return tuple(statuses), tuple(troubles)
+
+
+def _status(name: str, folder: Path, here: bool, found: Found) -> SourceStatus:
+    source: SourceName = "claude" if name == "claude" else "codex"
+    oldest = min((file.mtime_ns for file in found.files), default=None)
+    age = None if oldest is None else round(max(0.0, time.time() - oldest / 1e9) / 86400, 1)
+    return SourceStatus(source=source, path=str(folder), found=here, files=len(found.files), oldest_days=age)
+
+
+def _vault_status(look: Look) -> VaultStatus | None:
+    if look.vault is None or look.reading is None or look.observation is None:
+        return None
+    memory, observation = look.reading.projection, look.observation
+    here = (note for note in memory.notes.values() if note.written is not None and note.id not in observation.absent)
+    trusts: list[Trust] = [trust_of(note) for note in here]
+    return VaultStatus(
+        path=str(look.vault.root),
+        folder=look.vault.folder,
+        id=look.vault.id,
+        notes=len(trusts),
+        states=counted(trusts),
+        removed=len(observation.absent),
+        waiting=len(observation.waiting),
+        copies=sum(len(files) for files in observation.copies.values()),
+        broken=len(observation.broken),
+    )
+
+
+def _journal_status(look: Look) -> JournalStatus | None:
+    if look.reading is None:
+        return None
+    return JournalStatus(
+        lines=look.reading.lines,
+        devices=look.reading.devices,
+        bytes=look.reading.bytes,
+        damaged=look.reading.damage.total,
+    )
+
+
+def _last_run(look: Look) -> str | None:
+    if look.reading is None:
+        return None
+    return max((run.at for run in look.reading.projection.runs.values() if run.at), default=None)

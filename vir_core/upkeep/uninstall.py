@@ -1,0 +1,89 @@
+"""`uninstall`: everything vir wrote outside vaults, listed and removed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vir_core.contract import Failure, OutsideItem, UninstallReply, UninstallRequest
+from vir_core.machine import hold, state_home
+from vir_core.vault import read_registry
+
+
+class _Known(Struct, frozen=True):
+    what: str
+    loss: str = ""
+
+
+_FILES = {
+    "registry": _Known("which vaults this machine writes to", "a vault used again here counts as another device"),
+    "scan": _Known("what the session files held when last read"),
+    "rule-cache": _Known("compiled patterns that find secrets"),
+}
+
+
+def uninstall(request: UninstallRequest) -> UninstallReply:
+    """Notes and vaults are never touched. What cannot be removed is reported and the rest goes on."""
+    home = state_home()
+    items = list(_items(home))
+    if not request.apply:
+        return UninstallReply(items=tuple(items))
+    removed: list[OutsideItem] = []
+    failed: list[Failure] = []
+    for item in items:
+        problem = _remove(Path(item.path))
+        if problem:
+            failed.append(Failure(path=item.path, stage="write", message=problem))
+        else:
+            removed.append(msgspec.structs.replace(item, removed=True))
+    if not failed and home.is_dir() and not any(home.iterdir()):
+        home.rmdir()
+    return UninstallReply(items=tuple(removed), failed=tuple(failed))
+
+
+def _items(home: Path) -> Iterator[OutsideItem]:
+    """One item for each thing in the state folder; what we do not recognise is not ours to list."""
+    if not home.is_dir():
+        return
+    vaults = read_registry()
+    for entry in sorted(home.iterdir()):
+        name = entry.name
+        if name in _FILES:
+            known = _FILES[name]
+        elif name.endswith((".lock", ".tmp")):
+            known = _Known("a lock")
+        elif name.startswith("v") and len(name) == 16 and entry.is_dir():
+            place = vaults[name].path if name in vaults else "a vault that is not known here any more"
+            known = _Known(
+                f"search index and second copy of the history of {place}",
+                "history that the vault itself has lost can then not be put back",
+            )
+        else:
+            continue
+        yield OutsideItem(path=str(entry), what=known.what, bytes=_size(entry), loss=known.loss)
+
+
+def _size(path: Path) -> int:
+    if not path.is_dir():
+        return path.lstat().st_size
+    return sum(Path(folder, name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
+
+
+def _remove(path: Path) -> str:
+    """Why it could not be removed, empty when it is gone. A vault's state goes only when no run is at work in it."""
+    try:
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+        elif (path / "locks").is_dir():
+            with hold(path / "locks" / "run.lock", "uninstall"):
+                shutil.rmtree(path)
+        else:
+            shutil.rmtree(path)
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return ""

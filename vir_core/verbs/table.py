@@ -1,0 +1,140 @@
+"""The one table of verbs. A handler is named, not imported: a verb loads only what it runs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from vir_core.contract import VERBS, Progress, Reply, Request
+
+OnProgress = Callable[[Progress], None]
+
+
+class Verb(Struct, frozen=True, kw_only=True):
+    """`handler` is `module:function`, called with the request (and `progress=` when `progresses`). `flags` explains each
+    field of the request; `positional` names the field that stands without a flag. `heavy` lists what the verb may load of
+    the packages that cost a tenth of a second or more."""
+
+    name: str
+    summary: str
+    handler: str
+    flags: dict[str, str]
+    positional: str = ""
+    progresses: bool = False
+    hidden: bool = False
+    heavy: frozenset[str] = frozenset()
+    example: str = ""
+
+    @property
+    def request(self) -> type[Request]:
+        return VERBS[self.name][0]
+
+    @property
+    def reply(self) -> type[Reply]:
+        return VERBS[self.name][1]
+
+    def run(self, request: Request, progress: OnProgress | None = None) -> Reply:
+        module, _, function = self.handler.partition(":")
+        handler: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        return handler(request, progress=progress) if self.progresses else handler(request)
+
+
+_VAULT = "vault folder, or the vir folder in it (default: $VIR_VAULT, then the nearest one around here)"
+_CLAUDE = (
+    "folder of Claude Code transcripts, may be repeated (default: $CLAUDE_CONFIG_DIR/projects or ~/.claude/projects)"
+)
+_CODEX = "folder of Codex transcripts, may be repeated (default: $CODEX_HOME/sessions or ~/.codex/sessions)"
+
+TABLE: dict[str, Verb] = {
+    verb.name: verb
+    for verb in (
+        Verb(
+            name="init",
+            summary="prepare a vault: make the vir folder and its settings",
+            handler="vir_core.upkeep:init",
+            flags={
+                "vault": "the folder you open in Obsidian",
+                "folder": "name of the folder for notes inside the vault",
+                "prefix": "put this before each property name, where your vault already uses these names otherwise",
+                "moved": "this vault was moved here; go on with it",
+                "copied": "this vault is a copy; give it an identity of its own",
+                "base": "write vir.base (views for Obsidian Bases) again after you deleted it",
+            },
+            example="vir_core init --vault ~/Notes",
+        ),
+        Verb(
+            name="run",
+            summary="read new sessions and write what is worth keeping as notes",
+            handler="vir_core.ingest:run",
+            flags={
+                "vault": _VAULT,
+                "claude_dir": _CLAUDE,
+                "codex_dir": _CODEX,
+                "since": "only sessions that ended in the last 30d, 12h, 2w … (default: all)",
+                "limit": "write at most this many notes, newest sessions first",
+                "only": "only this project (name or id), may be repeated",
+                "driver": "also take sessions driven by: automated, headless, subagent … (default: those of a person)",
+                "session": "only this session (id or key), also when it was settled before; may be repeated",
+                "dry_run": "write nothing, say what would be read",
+                "accept_removed": "many notes are gone because you deleted them: go on",
+            },
+            progresses=True,
+            heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy"}),
+            example="vir_core run --vault ~/Notes --since 30d",
+        ),
+        Verb(
+            name="runs",
+            summary="list the runs that wrote something, or take one back",
+            handler="vir_core.upkeep:runs",
+            flags={"vault": _VAULT, "undo": "take this run back: its notes go to archived/, unless you touched them"},
+            heavy=frozenset({"markdown_it", "ruamel", "regex"}),
+            example="vir_core runs --vault ~/Notes",
+        ),
+        Verb(
+            name="sessions",
+            summary="list every session found, who drove it and why we think so",
+            handler="vir_core.ingest:sessions",
+            flags={"vault": _VAULT, "claude_dir": _CLAUDE, "codex_dir": _CODEX},
+            example="vir_core sessions --json",
+        ),
+        Verb(
+            name="query",
+            summary="find notes",
+            handler="vir_core.search:query",
+            flags={
+                "text": "what to look for, in your own words",
+                "vault": _VAULT,
+                "limit": "at most this many answers",
+                "category": "only pattern, gotcha, decision or tool; may be repeated",
+                "project": "only this project (name or id), may be repeated",
+            },
+            positional="text",
+            heavy=frozenset({"lancedb", "pyarrow"}),
+            example='vir_core query "why did the migration deadlock" --vault ~/Notes',
+        ),
+        Verb(
+            name="doctor",
+            summary="say what works, what does not, and what to do about it",
+            handler="vir_core.upkeep:doctor",
+            flags={"vault": _VAULT, "claude_dir": _CLAUDE, "codex_dir": _CODEX},
+            example="vir_core doctor --vault ~/Notes",
+        ),
+        Verb(
+            name="uninstall",
+            summary="list everything vir wrote outside the vault, and remove it",
+            handler="vir_core.upkeep:uninstall",
+            flags={"apply": "remove what is listed, item by item"},
+            example="vir_core uninstall --apply",
+        ),
+        Verb(
+            name="schema",
+            summary="write the schemas and the plugin's types (for people who work on vir)",
+            handler="vir_core.verbs.schema:schema",
+            flags={"out": "root of the project", "check": "write nothing, fail when a file would change"},
+            hidden=True,
+        ),
+    )
+}
