@@ -165,9 +165,12 @@ def page(title: str, content: bytes, folded: bool) -> str:
         f"<div><span>{html.escape(name)}</span>{html.escape(value.strip().strip(chr(34)))}</div>"
         for name, _, value in (line.partition(":") for line in (front or b"").decode().splitlines())
     )
-    shown = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(body.decode())
+    shown = (
+        MarkdownIt("commonmark")
+        .enable(["table", "strikethrough"])
+        .render(re.sub(r"\[\[[^\]|]*\|([^\]]*)\]\]", r"[\1](#)", body.decode()))
+    )
     shown = re.sub(r"\s\^l[0-9a-f]{11}(?=\s*<|\n)", "", shown)
-    shown = re.sub(r"\[\[[^\]|]*\|([^\]]*)\]\]", r'<a href="#">\1</a>', shown)
     shown = re.sub(
         r"<blockquote>\s*<p>\[!(\w+)\]- ([^\n<]*)(?:</p>)?\n(.*?)</blockquote>",
         lambda m: (

@@ -9,7 +9,7 @@ import pytest
 
 from vir_core.contract.replies import InitReply
 from vir_core.contract.requests import InitRequest
-from vir_core.machine import state_home
+from vir_core.machine import StorageError, state_home
 from vir_core.upkeep.init import SYNC_ON, SYNC_ONCE, InitRefused, Look, init, plan_init
 from vir_core.vault import CONFIG, open_vault, read_config, resolve
 
@@ -96,8 +96,10 @@ def test_something_in_the_way_is_refused(tmp_path: Path, place: str) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_refused() -> None:
-    with pytest.raises(InitRefused, match="cannot be written"):
+    with pytest.raises((InitRefused, StorageError)):
         run(Path("/proc/vault"))
+    with pytest.raises(InitRefused, match="cannot be written"):
+        plan_init(InitRequest(vault="/v"), Look(given=Path("/v"), root=Path("/v"), folder="vir", unwritable="/v"))
 
 
 def test_a_half_synced_or_damaged_folder_is_not_made_anew(tmp_path: Path) -> None:

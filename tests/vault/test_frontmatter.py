@@ -205,7 +205,7 @@ _values = st.sampled_from(["New", "Approved", "Needs another look", "on", "1e5",
 ).filter(lambda text: not any("\ud800" <= char <= "\udfff" for char in text))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     st.lists(_pieces, max_size=6, unique=True),
     st.lists(_pieces, max_size=4, unique=True),

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -253,4 +252,4 @@ def test_vaults_do_not_push_each_other_out(tmp_path: Path) -> None:
     one, two = open_vault(make(tmp_path / "a" / "vir")), open_vault(make(tmp_path / "b" / "vir", id=OTHER))
     assert adopt(one).device != adopt(two).device
     assert {resolve(one).kind, resolve(two).kind} == {"known"}
-    assert os.stat(registry_path()).st_mode & 0o077 in (0, 0o044)
+    assert registry_path().stat().st_mode & 0o077 in (0, 0o044)

@@ -76,7 +76,7 @@ def test_a_second_walk_reads_no_file_and_says_so(vault: Vault, monkeypatch: pyte
 
 
 def test_edit_move_copy_delete_and_new_show_as_changed(vault: Vault) -> None:
-    edited, moved, copied, deleted, touched = (put(vault, f"vir/tools/{n}.md", IDS[n]) for n in range(5))
+    _, moved, _, deleted, touched = (put(vault, f"vir/tools/{n}.md", IDS[n]) for n in range(5))
     put(vault, "vir/tools/same.md", IDS[9])
     first = walk(vault, SeenTable())
     put(vault, "vir/tools/0.md", IDS[0], "other words\n")
@@ -184,7 +184,7 @@ def test_cloud_placeholders_are_named(vault: Vault) -> None:
 
 def test_names_that_are_not_unicode_are_a_problem_and_stop_nothing(vault: Vault) -> None:
     put(vault, "vir/a.md", IDS[0])
-    with open(os.fsencode(vault.base) + b"/b\xff.md", "w") as file:
+    with open(os.fsencode(vault.base) + b"/b\xff.md", "w") as file:  # noqa: PTH123
         file.write(f"---\nvir_id: {IDS[1]}\n---\n")
     seen = walk(vault, SeenTable())
     assert set(seen.notes) == {IDS[0]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,8 @@ from vir_core.verbs import TABLE, OnProgress, Verb, explain
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Returns 0 without an error and without `failed`, 2 when the words do not fit, else 1."""
+    # One command lives a fraction of a second and builds large tables that hold no cycles.
+    gc.set_threshold(200_000, 20, 20)
     words = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in words
     try:

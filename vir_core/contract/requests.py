@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Category = Literal["pattern", "gotcha", "decision", "tool"]
 Driver = Literal[
@@ -20,6 +20,9 @@ Driver = Literal[
     "internal",
     "empty",
 ]
+
+
+Limit = Annotated[int, Meta(ge=0)]
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,7 +46,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     claude_dir: tuple[str, ...] = ()
     codex_dir: tuple[str, ...] = ()
     since: str = ""
-    limit: int | None = None
+    limit: Limit | None = None
     only: tuple[str, ...] = ()
     driver: tuple[Driver, ...] = ()
     session: tuple[str, ...] = ()
@@ -67,7 +70,7 @@ class SessionsRequest(Request, frozen=True, kw_only=True):
 class QueryRequest(Request, frozen=True, kw_only=True):
     text: str
     vault: str = ""
-    limit: int = 8
+    limit: Limit = 8
     category: tuple[Category, ...] = ()
     project: tuple[str, ...] = ()
 

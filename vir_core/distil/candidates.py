@@ -22,7 +22,11 @@ class Candidate(Struct, frozen=True, kw_only=True):
     text: str
     score: float
     words: frozenset[str]
-    kind: str  # what it is evidence of: cause, rule, decision, change, run, said
+    names: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()  # beginnings of the words
+    besides: frozenset[str] = frozenset()  # those of words that say something and are no part of a name
+    kind: str  # what it is evidence of: cause, rule, decision, change, run, said, wish
+    blames: bool = False  # says outright what the cause was
     retracted: bool = False
 
 
@@ -34,6 +38,9 @@ _STOP_WORDS = (
     "der die das und ist nicht ein eine mit auf les des une est pas que pour dans los las una que con por para"
 )
 _STOP = frozenset(_STOP_WORDS.split())
+_COMMON_STEMS = frozenset(
+    "cause becau root issue probl reaso chang error fail faile faili test tests after befor while witho inste never alway".split()
+)
 _NUMBER = re.compile(
     r"(?<![\w.])\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|kb|mb|gb|bytes?|%|x|lines?|px|times|个|秒|分)?\b"
 )
@@ -43,12 +50,42 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(text.casefold()) if word not in _STOP)
 
 
+def _candidate(
+    turn: CondensedTurn, unit: Unit, text: str, score: float, kind: str, retracted: bool = False
+) -> Candidate:
+    words = words_of(text)
+    names = frozenset(name.rstrip("()").rpartition("/")[2].casefold() or name for name in identifiers(text))
+    parts = words_of(" ".join(names))
+    return Candidate(
+        turn=turn,
+        unit=unit,
+        text=text,
+        score=score,
+        words=words,
+        names=names,
+        stems=frozenset(word[:5] for word in words),
+        besides=frozenset(word[:5] for word in words - parts if len(word) >= 4 or ord(word[0]) > 0x2E80) - _COMMON_STEMS,
+        kind=kind,
+        blames=bool(cues.BLAMES.search(text)),
+        retracted=retracted,
+    )
+
+
 def frequencies(turns: tuple[CondensedTurn, ...]) -> Counter[str]:
     """In how many of the person's and the agent's turns a word stands: what recurs is what the session is about."""
     counted: Counter[str] = Counter()
     for turn in turns:
         if turn.who in ("you", "answer", "agent") or turn.kind == "plan":
             counted.update(words_of(turn.text))
+    return counted
+
+
+def named(turns: tuple[CondensedTurn, ...]) -> Counter[str]:
+    """In how many of the person's and the agent's turns an identifier stands."""
+    counted: Counter[str] = Counter()
+    for turn in turns:
+        if turn.who in ("you", "answer", "agent") or turn.kind == "plan":
+            counted.update(set(identifiers(turn.text)))
     return counted
 
 
@@ -75,15 +112,7 @@ def candidates_of(
             if after_error and kind == "cause":
                 score += 0.4
             found.append(
-                Candidate(
-                    turn=turn,
-                    unit=unit,
-                    text=text,
-                    score=score - penalty,
-                    words=words_of(text),
-                    kind=kind,
-                    retracted=penalty >= 4,
-                )
+                _candidate(turn, unit, text, score - penalty, kind, retracted=penalty >= 4)
             )
         return found
     if turn.who in ("you", "answer"):
@@ -112,7 +141,12 @@ def _with_antecedent(text: str, unit: Unit) -> Unit:
     if not cues.DANGLING.match(body):
         return unit
     previous = plain(text[unit.before : unit.start])
-    if cues.PROGRESS.search(previous) or cues.OFFER.search(previous) or previous.endswith(("?", "？")):
+    # `Found it.` names nothing that could be referred to.
+    if len(previous) < 26 and not identifiers(previous) and previous.isascii():
+        return unit
+    if cues.REFERS.match(previous) or cues.PROGRESS.search(previous) or cues.OFFER.search(previous):
+        return unit
+    if previous.endswith(("?", "？")):
         return unit
     return Unit(
         start=unit.before, end=unit.end, form=unit.form, heading=unit.heading, intro=unit.intro, first=unit.first
@@ -135,9 +169,12 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
     if cues.OFFER.search(text):
         return 0.0, ""
     names = len(set(identifiers(text)))
-    score = min(names, 4) * 0.35 + (0.25 if _NUMBER.search(text) else 0.0)
+    score = min(names, 3) * 0.35 + (0.25 if _NUMBER.search(text) else 0.0)
     kind = "said"
     cause = bool(cues.CAUSE.search(text))
+    reported = bool(cues.REPORT.match(text))
+    if reported and not re.search(r"(?i)\b(?:because|since|so that|due to|otherwise|so|which)\b", text):
+        cause = False
     rule = bool(cues.RULE.search(text))
     decision = bool(cues.DECISION.search(text))
     change = bool(cues.CHANGE.search(text))
@@ -151,7 +188,15 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         score += 0.7
         kind = "rule" if not decision else kind
     if cause:
-        score += 1.1
+        score += 1.3
+        kind = "cause"
+    if cues.SUMS_UP.match(text):
+        score += 1.3
+        kind = "rule" if kind in ("said", "change") else kind
+    if unit.form == "item" and unit.intro and cues.OPEN_INTRO.search(unit.intro):
+        score -= 1.3
+    elif not cause and cues.BLAMING_INTRO.search(f"{unit.heading} {unit.intro}"):
+        score += 0.8
         kind = "cause"
     if cues.FAULT.search(text):
         score += 0.5
@@ -194,8 +239,16 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         score -= 0.9
     if cues.PROPOSED.search(text):
         score -= 0.9
-    if cues.DANGLING.match(text) and unit.form != "item":
-        score -= 0.7
+    if cues.DANGLING.match(text):
+        # What it refers to stands in a sentence that is not here, or in the heading that becomes its lead.
+        named = unit.heading and not cues.GENERIC_HEADING.match(unit.heading)
+        score -= 2.2 if cues.REFERS.match(text) and not named else 0.7
+    if cues.NEXT_ACT.search(text):
+        score -= 1.2
+    if not (cause or decision or rule) and reported:
+        score -= 0.4  # what was changed without why: the repository's history says it
+    if not cause and cues.ABOUT_TESTS.search(text):
+        score -= 0.5
     if re.search(r"REDACTED|\[secret\]|\[email\]", text):
         score -= 0.5
     if unit.form == "item" and not (cause or rule or decision) and not re.search(r"\s", text.strip("` ")):
@@ -225,7 +278,7 @@ def _mostly_code(text: str) -> bool:
 # Words of a person speaking for themselves; pasted reviews and reports have none of them.
 _OWN_WORDS = re.compile(
     r"(?i)\b(?:i|i'd|i'm|i've|we|we'd|we'll|let's|you|your|our|my|please|ich|wir|je|nous|nosotros|quiero|necesito)\b|[а-яё]{3}|"
-    r"^(?:and |but |also |so )?(?:never|always|don't|do not|use|keep|prefer|avoid|no|only|make sure|remember|stop)\b"
+    r"\bfrom now on\b|^(?:and |but |also |so )?(?:from now on,? )?(?:never|always|don't|do not|use|keep|prefer|avoid|no|only|make sure|remember|stop)\b"
 )
 _REQUEST = re.compile(
     r"(?i)^(?:(?:please|then|and|now|so|also|ok|okay|great|sure|can you|could you|would you|i want you to|i need you to|let's)[, ]+)*(?:tell|show|explain|list|give|find|check|look|run|read|add|create|write|use|update|remove|fix|make|move|rename|put|take|continue|help|review|describe|summari[sz]e|investigate|implement|test|verify|commit|push|merge)\b"
@@ -277,5 +330,5 @@ def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Cand
             score -= 0.5
         topic = sorted((frequent[word] for word in words_of(body)), reverse=True)[:4]
         score += min(0.4, sum(n - 1 for n in topic if n > 1) * 0.04)
-        found.append(Candidate(turn=turn, unit=unit, text=body, score=score, words=words_of(body), kind="wish"))
+        found.append(_candidate(turn, unit, body, score, "wish"))
     return found

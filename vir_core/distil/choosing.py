@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from vir_core.distil.candidates import Candidate
@@ -14,16 +15,27 @@ STRONG_WISH = 2.0  # score of a wish that gets a place whatever else there is
 ALONE = 2.7  # score of a lone report of a change that is worth one
 
 
+SAME = 0.5
+
+
 def alike(a: Candidate, b: Candidate) -> float:
+    """How much two candidates say the same, in [0, 1]: words in common, names counting double. Two statements of a cause
+    that name the same things and share a word besides are one finding said twice."""
     if a.turn.id == b.turn.id and a.turn.n == b.turn.n and a.unit.start < b.unit.end and b.unit.start < a.unit.end:
         return 1.0
     if not a.words or not b.words:
         return 0.0
-    shared = len(a.words & b.words)
-    return max(
-        shared / len(a.words | b.words),
-        0.85 * shared / min(len(a.words), len(b.words)) if min(len(a.words), len(b.words)) >= 5 else 0.0,
-    )
+    shared, small, large = _shared(a.stems, b.stems)
+    value = 0.85 * shared / small if small >= 5 else 0.0
+    names = len(a.names & b.names)
+    value = max(value, (shared + names) / (small + large - shared + len(a.names | b.names)))
+    if a.blames and b.blames and a.names and b.names and (a.names <= b.names or b.names <= a.names):
+        value = max(value, SAME if a.besides & b.besides else 0.0)
+    return value
+
+
+def _shared(a: frozenset[str], b: frozenset[str]) -> tuple[int, int, int]:
+    return len(a & b), min(len(a), len(b)), max(len(a), len(b))
 
 
 def _threshold(best: float, chosen: int) -> float:
@@ -46,7 +58,7 @@ def choose(candidates: list[Candidate]) -> list[Candidate]:
             break
         if candidate.score < _threshold(ranked[0].score, len(chosen)):
             break
-        twin = next((n for n, c in enumerate(chosen) if alike(c, candidate) >= 0.5), -1)
+        twin = next((n for n, c in enumerate(chosen) if alike(c, candidate) >= SAME), -1)
         if twin >= 0:
             other = chosen[twin]
             if candidate.turn.n > other.turn.n and candidate.score >= other.score - 0.6 and candidate.kind != "wish":
@@ -56,12 +68,12 @@ def choose(candidates: list[Candidate]) -> list[Candidate]:
             if wishes == 2:
                 continue
             wishes += 1
-        if per_turn[candidate.turn.n] == 4:
+        if per_turn[candidate.turn.n] == (4 if len(candidate.turn.text) < 1500 else 5):
             continue
         per_turn[candidate.turn.n] += 1
         chosen.append(candidate)
     wish = next((c for c in ranked if c.kind == "wish"), None)
-    if chosen and not wishes and wish and wish.score >= STRONG_WISH and all(alike(c, wish) < 0.5 for c in chosen):
+    if chosen and not wishes and wish and wish.score >= STRONG_WISH and all(alike(c, wish) < SAME for c in chosen):
         # What the person said about how they want things is worth more than one more detail.
         chosen = [*chosen[: MOST_LESSONS - 1], wish]
     # One report of a change alone (a file made, a test adapted) is what the repository's history already says.
@@ -70,9 +82,12 @@ def choose(candidates: list[Candidate]) -> list[Candidate]:
     return chosen
 
 
-def outcome_of(candidates: list[Candidate], episodes: list[Episode], chosen: list[Candidate]) -> Candidate | None:
-    """The sentence that says how the session ended: from the last episode whose closing answer has something to say."""
-    here: list[Candidate] = []
+# What was wrong is no outcome.
+_LABELLED = re.compile(r"(?i)^(?:the )?(?:problem|issue|before|cause|root cause|current(?:ly)?)\s*[:：]")
+
+
+def closing_of(candidates: list[Candidate], episodes: list[Episode]) -> list[Candidate]:
+    """What the last episode with something to say closes with; empty when a session just breaks off."""
     for episode in reversed(episodes):
         closing = {episode.last_agent, *episode.reports}
         here = [
@@ -85,23 +100,27 @@ def outcome_of(candidates: list[Candidate], episodes: list[Episode], chosen: lis
             and len(c.text) <= 300
         ]
         if here:
-            break
-    if not here:
-        return None
-    # A sentence that is no lesson yet says something more, when it says enough.
+            return here
+    return []
+
+
+def outcome_of(closing: list[Candidate], chosen: list[Candidate]) -> Candidate | None:
+    """The sentence that says how the session ended, when it says something concrete that no lesson says."""
     fresh = [
         c
-        for c in here
-        if c.score >= 1.8
-        and c.kind != "said"
+        for c in closing
+        if c.score >= 1.6
+        and c.kind in ("change", "cause", "decision", "rule")
         and c.unit.form in ("sentence", "list")
-        and not any(alike(c, other) >= 0.5 for other in chosen)
+        and (c.names or len(c.words) >= 9)
+        and not _LABELLED.match(c.text)
+        and not any(alike(c, other) >= SAME for other in chosen)
     ]
 
     def weight(c: Candidate) -> tuple[float, int, int]:
         early = 0.6 if c.unit.first and c.unit.form == "sentence" else 0.0
-        whole = 0.5 if c.kind in ("change", "cause", "decision") else 0.0
-        form = 0.2 if c.unit.form == "sentence" else -0.4 if c.unit.form in ("item", "row") else 0.0
+        whole = 0.5 if c.kind in ("change", "decision") else 0.0
+        form = 0.2 if c.unit.form == "sentence" else 0.0
         return (c.score + early + whole + form, c.turn.n, -c.unit.start)
 
-    return max(fresh or here, key=weight)
+    return max(fresh, key=weight, default=None)

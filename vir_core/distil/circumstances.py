@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from vir_core.distil.candidates import words_of
 from vir_core.distil.extract import Facts
 from vir_core.distil.naming import closed, shorten
 from vir_core.distil.sentences import shown, units
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
 
 
 _LOOKING = re.compile(
-    r"^(?:cd|ls|cat|head|tail|sed|awk|grep|rg|find|echo|pwd|which|wc|sort|tree|stat|mkdir|touch|rm|cp|mv|sleep|export|source|true|gh (?:api|pr|issue|repo|run)|git (?:-C|status|diff|log|show|branch|add|stash|blame|rev-parse|ls-files|fetch|checkout|commit|push|pull|switch))\b"
+    r"^(?:cd|ls|cat|head|tail|sed|awk|grep|rg|find|echo|pwd|which|wc|sort|tree|stat|mkdir|touch|rm|cp|mv|sleep|export|source|true|gh (?:api|pr|issue|repo|run)|git|jq|xargs|tee|date|env|printf|test|\[|ps|kill|pkill|pgrep|launchctl|tmux|chmod|cut|tr|uniq|diff|file|less|nl|basename|dirname|realpath|readlink|du|df|time|timeout|unzip|powershell(?:\.exe)?|cmd)(?:\s|$)"
 )
 _EDITS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace_editor", "create_file"})
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
-def context_of(turns: tuple[CondensedTurn, ...], facts: Facts) -> str:
+def context_of(turns: tuple[CondensedTurn, ...], facts: Facts, said: list[frozenset[str]]) -> str:
+    """One or two sentences; `said` are the words of the lessons, which what was left open does not repeat."""
     from vir_core.transcripts.scrub import scrub_all
 
     (cwd, *branches), _ = scrub_all((facts.cwd, *facts.branches[:3]))
@@ -32,8 +34,7 @@ def context_of(turns: tuple[CondensedTurn, ...], facts: Facts) -> str:
         if turn.who != "command":
             continue
         if turn.tool.casefold() in _EDITS:
-            patched = _PATCHED.findall(turn.text)
-            for path in patched or [turn.text.split("\n", 1)[0]]:
+            for path in _edited(turn):
                 files[_relative(path, cwd)] += 1
         elif patched := _PATCHED.findall(turn.text):
             for path in patched:
@@ -50,21 +51,34 @@ def context_of(turns: tuple[CondensedTurn, ...], facts: Facts) -> str:
             for command in _commands(turn.text):
                 runs[command] += 1
     parts: list[str] = []
-    top = [path for path, _ in files.most_common(4) if path and len(path) <= 90 and "{" not in path]
+    top = [path for path, _ in files.most_common(4) if path and len(path) <= 90 and "{" not in path and "/plans/" not in path]
     branch = next((b for b in branches if b and b not in ("HEAD", "main", "master")), "")
     if top:
         more = len(files) - len(top)
         parts.append(
-            f"Changed {_listed(f'`{path}`' for path in top)}{f' and {more} more' if more > 0 else ''}{f' on branch `{branch}`' if branch else ''}."
+            f"Changed {_listed([*(f'`{path}`' for path in top), *([f'{more} more'] if more > 0 else [])])}{f' on branch `{branch}`' if branch else ''}."
         )
     elif branch:
         parts.append(f"Branch `{branch}`.")
     often = [command for command, _ in runs.most_common(3)]
     if often:
         parts.append(f"Ran {_listed(f'`{command}`' for command in often)}.")
-    if left := _left_open(turns):
+    if left := _left_open(turns, said):
         parts.append(f"Left open: {left}")
     return " ".join(parts)
+
+
+_NAMED_CHANGE = re.compile(r"(?:^|; )(?:Add|Update|Delete|move to) ([^;\n]+)")
+
+
+def _edited(turn: CondensedTurn) -> list[str]:
+    """The files a call edited. Its text goes on with what was changed in them, which is for the repository to keep."""
+    if patched := _PATCHED.findall(turn.text):
+        return patched
+    line = turn.text.split("\n", 1)[0]
+    if named := _NAMED_CHANGE.findall(line):
+        return named
+    return [re.split(r":\s", line, maxsplit=1)[0]]
 
 
 def _listed(items: Iterable[str]) -> str:
@@ -73,22 +87,25 @@ def _listed(items: Iterable[str]) -> str:
 
 
 def _relative(path: str, cwd: str) -> str:
-    path = path.strip().strip("\"'").replace("\\", "/")
-    base = cwd.replace("\\", "/").rstrip("/")
+    path = path.strip().strip("\"'")
+    if re.match(r"^[A-Za-z]:\\", cwd) or re.match(r"^[A-Za-z]:\\", path):
+        path, cwd = path.replace("\\", "/"), cwd.replace("\\", "/")
+    base = cwd.rstrip("/")
     if base and path.startswith(base + "/"):
         return path[len(base) + 1 :]
     parts = path.split("/")
     return "/".join(parts[-3:]) if len(parts) > 4 else path
 
 
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_QUOTED = re.compile(r"\$\([^()]*(?:\([^()]*\)[^()]*)*\)|'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 _JOINT = re.compile(r"&&|\|\||;|\|")
 
 
 def _commands(text: str) -> list[str]:
     """The commands of one call that say how this project is built, run or tested."""
     found: list[str] = []
-    for line in text.split("\n")[:3]:
+    inner = re.match(r"^(?:bash|sh|zsh) -l?c (['\"])(.*)\1$", text.strip(), re.DOTALL)
+    for line in (inner.group(2) if inner else text).split("\n")[:3]:
         if "<<" in line:
             break
         # What stands in quotes is no end of a command.
@@ -96,8 +113,7 @@ def _commands(text: str) -> list[str]:
         ends = [0, *(i for match in _JOINT.finditer(masked) for i in match.span()), len(line)]
         for part in (line[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)):
             command = re.sub(r"\s+\d?>\s*\S+|\s+2>&1|^\s*(?:[A-Z_]+=\S+\s+)+(?=\w)", "", part).strip()
-            command = re.sub(r"^(?:bash|sh) -l?c ['\"](.*)['\"]$", r"\1", command)
-            if command.count("'") % 2 or command.count('"') % 2:
+            if command.count("'") % 2 or command.count('"') % 2 or command.count("(") != command.count(")"):
                 continue
             if (
                 4 <= len(command) <= 60
@@ -112,11 +128,11 @@ def _commands(text: str) -> list[str]:
 
 
 _OPEN = re.compile(
-    r"(?i)\b(?:remaining (?:work|issues?|todo|steps?|tasks?|items?)|todo|not yet|still (?:needs?|fails?|broken|open)|follow-?up|left to do|out of scope|for (?:now|later)|next steps?|needs? to be (?:done|checked|verified)|you(?:'ll| will| may| might| should| still) (?:still |also )?(?:want|need|have) to|future work|known (?:issue|limitation))\b|尚未|还需要|待办|遗留|懸念|未対応|残って|noch (?:offen|nicht)|reste à|pendiente|falta|осталось|懸念点"
+    r"(?i)\b(?:remaining (?:work|issues?|todo|steps?|tasks?|items?)|todo|not yet|still (?:needs?|broken|open|fails?\b(?! (?:gracefully|safely|open|closed)))|follow-?up|left to do|out of scope|for (?:now|later)|next steps?|needs? to be (?:done|checked|verified)|you(?:'ll| will| may| might| should| still) (?:still |also )?(?:want|need|have) to|future work|known (?:issue|limitation))\b|尚未|还需要|待办|遗留|懸念|未対応|残って|noch (?:offen|nicht)|reste à|pendiente|falta|осталось|懸念点"
 )
 
 
-def _left_open(turns: tuple[CondensedTurn, ...]) -> str:
+def _left_open(turns: tuple[CondensedTurn, ...], said: list[frozenset[str]]) -> str:
     last = next((turn for turn in reversed(turns) if turn.who == "agent" and len(turn.text) >= 40), None)
     if last is None:
         return ""
@@ -128,6 +144,7 @@ def _left_open(turns: tuple[CondensedTurn, ...]) -> str:
             and not text.endswith(("?", "？"))
             and CUT not in text
             and unit.form != "run"
+            and not any(len(words_of(text) & words) >= 0.7 * len(words) for words in said if words)
         ):
             return closed(text)
     tail = [turn for turn in turns if turn.who != "result"][-2:]

@@ -35,7 +35,7 @@ def _any(*patterns: str) -> Cue:
 
 
 CAUSE = _any(
-    r"\b(?:because|due to|caused by|causes?|root cause|turn(?:s|ed) out|the (?:real |actual |main |key )?(?:issue|problem|bug|reason|culprit|cause|catch|trick) (?:is|was)|"
+    r"\b(?:because|due to|caused by|causes|root cause (?:is|was|of|chain)|turn(?:s|ed) out|the (?:real |actual |main |key )?(?:issue|problem|bug|reason|culprit|cause|catch|trick) (?:is|was)|"
     r"which (?:means|meant|is why|explains|causes|broke|breaks)|that(?:'s| is) why|this is why|so that|otherwise|would(?:'ve| have) been|as a result|"
     r"leads? to|means (?:that|the|it|we|you)|hence|therefore|by default|under the hood|silently|no longer|even (?:though|when|if)|"
     r"found (?:it|the (?:issue|problem|bug|root cause|culprit))|doesn't (?:work|support|exist|handle|recogni[sz]e)|fails? (?:because|when|if|with|to)|"
@@ -51,7 +51,7 @@ CAUSE = _any(
 
 RULE = _any(
     r"\b(?:must(?: not|n't)?|never|always|only (?:when|if|after|once|works?|the|for|in|on)|can(?:'t|not)|should(?: not|n't)|requires?|required|need(?:s|ed)? to|has to|have to|"
-    r"make sure|ensure|avoid|don't|do not|prefer|not supported|is not allowed|rather than|instead of|as long as|unless|before (?:you|running|calling|any)|"
+    r"make sure|ensures?|avoid|don't|do not|prefer|not supported|is not allowed|rather than|instead of|as long as|unless|before (?:you|running|calling|any)|"
     r"guarantees?|invariant|convention|by design|intentional(?:ly)?)\b",
     r"(?:必须|不能|不要|永远|总是|始终|只能|只有|务必|一定要|应该|需要先|避免|禁止|不允许|而不是|不支持|规范)",
     r"(?:必ず|してはいけない|しないで|べき|必要があ|必須|避け|のみ|ではなく|優先|前提|禁止|常に)",
@@ -120,7 +120,7 @@ STATUS = _any(
     r"^(?:both|all|everything|tests?|lint|build|it|that|this)?\s*(?:pass(?:es|ed|ing)?|green|works?(?: now)?|clean|compiles?|succeeded)\b[^a-z]{0,3}",
     r"\b(?:committed|pushed|merged|staged|rebased)(?: and (?:pushed|committed))?\b[^.]{0,60}(?:\bto\b|\bas\b|\bsuccessfully\b|$)|\bcommit(?:ted)? (?:successful|created|is ready)|working tree clean|nothing to commit|up[- ]to[- ]date with",
     r"\b(?:0|no|zero) (?:errors?|issues?|failures?|warnings?|problems?)\b(?! (?:on|when|if))",
-    r"\b(?:successfully|all done|all set|complete[d]?!?$|is complete|are complete|ready (?:for|to) (?:review|merge|use|commit|push)|looks? good|no (?:further )?changes needed|in progress|production-ready|already (?:fixed|done|handled|addressed|correct)|unstaged|uncommitted changes|fully (?:working|functional|operational)|as expected)\b",
+    r"\b(?:successfully|all done|all set|complete[d]?!?$|is complete|are complete|ready (?:for|to) (?:review|merge|use|commit|push)|looks? good|no (?:further )?changes needed|in progress|production-ready|the fix (?:is working|works)|already (?:fixed|done|handled|addressed|correct)|unstaged|uncommitted changes|fully (?:working|functional|operational)|as expected)\b",
     r"^(?:[-*]?\s*)?(?:`[^`]+`\s*)?[—–:\-]+\s*(?:passed|passes|ok|clean|done|success)",
     r"(?:测试(?:全部)?(?:都)?通过|已提交|已推送|构建成功|全部通过|编译通过|已完成[。！]?$)",
     r"(?:テスト(?:は|が)?(?:すべて|全て)?(?:通|成功|パス)|コミットしました|プッシュしました|修正完了|完了しました|完了です)",
@@ -182,7 +182,7 @@ TRIVIAL = _any(
 )
 
 GENERIC_HEADING = Cue(
-    r"^(?:summary(?: of .*)?|changes?(?: made)?|what (?:i|was) (?:changed|did|done).*|overview|details?|files?(?: (?:changed|modified|to modify))?|done|result[s]?|the fix|fix(?:es)?|the (?:problem|issue)|problem|issue|"
+    r"^(?:(?:other |more |additional |remaining |minor |major |critical |important |medium |low |high |p\d )+(?:priority )?(?:issues?|problems?|changes?|findings?|notes?|points?|concerns?|observations?|suggestions?|improvements?)(?: found)?|(?:on|about) the .*|bottom line|logic|method|short[- ]term.*|long[- ]term.*|summary(?: of .*)?|changes?(?: made)?|what (?:i|was) (?:changed|did|done).*|overview|details?|files?(?: (?:changed|modified|to modify))?|done|result[s]?|the fix|fix(?:es)?|the (?:problem|issue)|problem|issue|"
     r"solution|implementation|analysis|review(?: summary)?|step \d.*|\d+|option \w|note|notes|key (?:changes|points|findings|insights?)|findings|conclusion|bottom line|before|after|current(?: state)?|example|"
     r"总结|变更|修改|结论|概要|変更概要|変更点|zusammenfassung|änderungen|résumé|changements|resumen|cambios|итог|изменения)\s*[:：]?$"
 )
@@ -206,16 +206,47 @@ ADVICE = _any(
     r"^(?:you (?:may|might|can|could|should|will|'ll|now)|replace .* with your|now you can|make sure you|consider |simply |just |feel free|try )\b|\byour (?:desired|own|actual) "
 )
 REPLY = Cue(
-    r"^(?:good|great|perfect|excellent|right|ok(?:ay)?|yes|no|sure|nice|interesting|correct|exactly|indeed|understood)\b[ ,.!:—–-]"
+    r"^(?:good|great|perfect|excellent|right|ok(?:ay)?|yes|no|sure|nice|interesting|correct|exactly|indeed|understood|you(?:'re| are) right|ja|nein|doch|genau|oui|non|sí|да|нет)\b[ ,.!:—–-]"
 )
 PROPOSED = _any(
     r"^[\"“«「].*[\"”»」][.!]?$|^(?:we|you) (?:could|can|might) (?:also )?\b|^(?:one|another) (?:option|approach|idea)\b|^(?:if|when) (?:you|that|this) (?:want|happens|still|fails)\b"
 )
 
 HYPOTHESIS = Cue(
-    r"\b(?:might|maybe|perhaps|possibl[ye]|probably|likely|hypothes[ie]s|suspect|could be|seems? (?:like|to)|i think|not sure|unclear|presumably|i(?:'d| would) (?:suggest|recommend|propose))\b|可能|也许|大概|かもしれ|おそらく|vielleicht|möglicherweise|peut-être|quizás|tal vez|возможно|наверное"
+    r"\b(?:might|maybe|perhaps|possibl[ye]|probably|likely|hypothes[ie]s|suspect|could be|seems? (?:like|to)|should (?:now |also )?(?:pass|work|fix|be (?:fixed|fine|ok))|i think|not sure|unclear|presumably|i(?:'d| would) (?:suggest|recommend|propose))\b|可能|也许|大概|かもしれ|おそらく|vielleicht|möglicherweise|peut-être|quizás|tal vez|возможно|наверное"
 )
 DANGLING = Cue(
     r"^(?:this|that|these|those|it|they|so|but|however|also|then|and|or|both|which|here|there|he|she|such|otherwise|additionally|similarly|instead|therefore|hence|the (?:same|latter|former|other|second|first|rest|fix|issue|problem|key|reason|result)|"
     r"dies|das|es|sie|aber|also|deshalb|cela|ça|ce|il|elle|mais|donc|esto|eso|pero|así|это|но|поэтому|он|она)\b|^(?:这|那|它|但|所以|因此|其|これ|それ|この|その|しかし|そのため|ただし)"
 )
+
+# Says outright what the cause was.
+BLAMES = _any(
+    r"\b(?:because|root cause|due to|caused by|the (?:real |actual |underlying )?(?:issue|problem|cause|bug|reason|culprit) (?:is|was)|(?:is|was) that)\b|原因|因为|由于|根因|ため|weil|ursache|parce que|la cause|porque|la causa|потому что|причин|때문"
+)
+# Opens with a word for something that a sentence before named.
+REFERS = _any(
+    r"^(?:it|they|he|she|which|so|here|there)\b|^(?:this|that|these|those)(?:'s|'ll|\s+(?:is|are|was|were|has|have|had|can|could|will|would|should|may|might|must|does|do|did|also|now|only|way|approach|gives?|means?|lets?|keeps?|works?|[a-z]+(?<!s)s)\b)|"
+    r"^the (?:same|latter|former|other|second|first|rest)\b|^(?:它|这样|这是|这会|那)|^(?:これは|それは)|^(?:ça|cela|c'est)\b|^(?:esto|eso)\b|^это\b"
+)
+# What the speaker was about to do.
+NEXT_ACT = _any(
+    r"(?:^|[.;—]\s|\bso |\band |\bthen )(?:now )?(?:i(?:'ll| will| need to| have to| should| am going to|'m going to)|let me|we need to)\b"
+)
+REPORT = _any(
+    r"^(?:i(?:'ve| have)? |we(?:'ve| have)? |also |now |have |has )*(?:added|updated|created|removed|changed|modified|renamed|moved|replaced|refactored|extracted|wrote|implemented)\b"
+)
+ABOUT_TESTS = _any(
+    r"\b(?:tests?|test (?:cases?|files?|suite)|assertions?|asserts?|fixtures?|expectations?)\b|\bTest[A-Z]\w+|\w_test\b|\btest_\w+"
+)
+
+# The speaker sums up: what follows is what they would keep.
+SUMS_UP = _any(
+    r"^(?:so |and )?(?:what (?:we|i) (?:learned|learnt|found|know now)|what holds[^:.]{0,30}|to remember|worth remembering|in short|in summary|to sum up|the point|the upshot|bottom line|tl;?dr|(?:key |main )?takeaways?|(?:the )?lesson(?: learned)?|rule of thumb|key insight|remember)(?: is)?\s*[:,—–-]",
+    r"^(?:记住|总之|一句话|总结一下|要点|简单来说|结论)[：:，,是]|^(?:要点|まとめると|結論|ポイント)[はとして：:、]|^(?:kurz(?: gesagt| gefasst)?|merke|zusammengefasst|fazit|was gilt|was bleibt)\b[^.]{0,20}[:,]|^(?:en résumé|à retenir|en bref|bref)\s*[:,]|^(?:en resumen|en suma|para recordar)\s*[:,]|^(?:итог|итак|коротко|вывод|главное)\s*[:,—]"
+)
+# An introduction that the items of its list finish: each of them alone is half a sentence.
+OPEN_INTRO = Cue(
+    r"(?:\b(?:when|if|because|since|so|that|to|by|with|are|is|was|were|where|like|for|from|of|on|either|both|includ\w+|verifies|ensures|means|wenn|weil|dass|si|que|cuando|если|что)|[时当因为]|ため)\s*[:：]\W*$"
+)
+BLAMING_INTRO = _any(r"root cause|\bcause[sd]?\b|\bbecause\b|\bwhy\b|原因|根因|ursache|причин")

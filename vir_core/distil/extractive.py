@@ -6,27 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from vir_core.distil import cues
-from vir_core.distil.candidates import Candidate, candidates_of, frequencies, words_of
-from vir_core.distil.choosing import choose, outcome_of
+from vir_core.distil.candidates import Candidate, candidates_of, frequencies, named, words_of
+from vir_core.distil.choosing import alike, choose, closing_of, outcome_of
 from vir_core.distil.circumstances import context_of
 from vir_core.distil.episodes import episodes_of, taken_back_in
 from vir_core.distil.extract import Around, Extract, ExtractedLesson, Facts, NothingDurable
-from vir_core.distil.naming import (
-    closed,
-    goal_title,
-    heading_of,
-    informative,
-    label_of,
-    lead_for,
-    shorten,
-    subjects,
-    tidy_title,
-    weak_label,
-)
+from vir_core.distil.leads import lead_and_text, lead_of_wish
+from vir_core.distil.naming import closed, heading_of, informative, shorten
 from vir_core.distil.sentences import plain, shown, units
+from vir_core.distil.titles import title_of
 from vir_core.transcripts.condense import Condensed, CondensedTurn
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from vir_core.contract import Category
 
 AROUND_BYTES = 2048
@@ -51,16 +44,17 @@ def extract_from(condensed: Condensed, facts: Facts, project_name: str) -> Extra
         return NothingDurable(reason="nothing established")
 
     goals = _goals(turns)
-    outcome = outcome_of(candidates, episodes, chosen)
-    title = _title(condensed, facts, goals, chosen, project_name)
-    lessons = _lessons(chosen, turns)
-    signals = _signals(turns, chosen, outcome, taken_back)
+    closing = closing_of(candidates, episodes)
+    outcome = outcome_of(closing, chosen)
+    title = title_of(turns, facts, goals, chosen, project_name)
+    lessons = _lessons(chosen, turns, named(turns))
+    signals = _signals(turns, chosen, closing, taken_back)
     return Extract(
         title=title,
-        category=_category(chosen, turns),
+        category=_category(chosen, goals, turns),
         summary=_summary(goals, outcome, chosen),
         lessons=lessons,
-        context=context_of(turns, facts),
+        context=context_of(turns, facts, [candidate.words for candidate in chosen]),
         confidence=_confidence(signals),
         grounded=f"{len(lessons)} of {len(lessons)} lessons quote words found in the session",
         signals=signals,
@@ -73,18 +67,19 @@ _ACK = re.compile(
 
 
 def _goals(turns: tuple[CondensedTurn, ...]) -> list[str]:
-    """What the person asked for, in order: the first thing of substance and later turns of direction."""
+    """What the person asked for, in order: the first thing of substance and later turns of direction. A command they
+    typed is a goal only where nothing else is."""
     found: list[str] = []
+    commands: list[str] = []
     for turn in turns:
         if turn.kind == "plan":
             heading = heading_of(turn.text)
             if heading:
                 found.append(heading)
         elif turn.who == "you":
-            text = turn.text.strip()
+            text = _CONTROL.sub("", turn.text.strip())
             if _ACK.match(text) or (text.startswith(("/", "<")) and " " not in text):
                 continue
-            text = _CONTROL.sub("", text)
             if (
                 found
                 and (
@@ -95,29 +90,61 @@ def _goals(turns: tuple[CondensedTurn, ...]) -> list[str]:
             ):
                 continue
             found.append(text)
-        elif turn.kind == "command" and not found and len(turn.text.split()) > 1:
-            found.append(turn.text.strip())
-    return found
+        elif turn.kind == "command" and len(turn.text.split()) > 1 and not turn.text.lstrip().startswith("!"):
+            commands.append(turn.text.strip())
+    return found or commands[:1]
 
 
 _CONTROL = re.compile(r"^(?:\[\[[^\]\n]*\]\]\s*)+")
 
 
 def _summary(goals: list[str], outcome: Candidate | None, chosen: list[Candidate]) -> str:
+    """What was asked, what changed the direction, how it ended: each only when it says what no lesson says."""
     parts: list[str] = []
     if goals:
         parts.append(f"Asked: {closed(_goal_words(goals[0], 240))}")
-        said = frozenset[str]().union(*(candidate.words for candidate in chosen))
-        later = [
-            (len(words_of(goal[:400]) & said), n, goal)
-            for n, goal in enumerate(goals[1:])
-            if informative(goal[:400]) and len(goal) >= 20
-        ]
-        if later and max(later)[0] >= 1:
-            parts.append(f"Then: {closed(_goal_words(max(later)[2], 160))}")
-    end = outcome or chosen[0]
-    parts.append(f"Outcome: {closed(end.text)}")
+        if then := _then(goals, chosen):
+            parts.append(f"Then: {closed(then)}")
+    if outcome or not parts:
+        parts.append(f"Outcome: {closed((outcome or chosen[0]).text)}")
     return " ".join(parts)
+
+
+_ORDER = re.compile(
+    r"(?i)^(?:(?:but|and|also|now|so|then|ok(?:ay)?|please|actually|instead|no|yes|sure|alright|cool|great|can you|could you|could we|can we|let's|let us|i want you to|i'd like you to|i want to|we should|we need to)[,.! ]+)*"
+    r"(?:also |just |please )*(?:add|use|make|move|remove|rename|replace|keep|drop|put|change|convert|write|skip|split|support|handle|ignore|allow|set|switch|bump|include|exclude|document|test|store|show|log|fix|implement|investigate|update|create|extend|refactor|only|never|always|don't|do not)\b"
+)
+
+
+def _then(goals: list[str], chosen: list[Candidate]) -> str:
+    """The later sentence of the person that turned the work most: a constraint, or a new thing to do, on what the
+    lessons speak of. What is a lesson already is not said twice, nor agreement at all."""
+    said = frozenset[str]().union(*(candidate.words for candidate in chosen))
+    first = words_of(goals[0][:400])
+    best: tuple[float, str] = (0.0, "")
+    for goal in goals[1:]:
+        if len(goal) > 1500:  # pasted
+            continue
+        for unit in units(goal)[:12]:
+            text = shown(goal, unit)
+            words = words_of(text)
+            cjk = sum(ord(char) > 0x2E80 for char in text)
+            if (
+                len(text) + cjk < 24
+                or len(text) > 200
+                or not informative(text)
+                or (text.endswith(("?", "？", "right")) and not _ORDER.match(text))
+                or any(len(words & c.words) >= 0.6 * len(words) for c in chosen if words)
+                or len(words & first) >= 0.6 * len(words)
+                or cues.DANGLING.match(text)
+                or cues.PERSON_DISAGREES.search(text)
+            ):
+                continue
+            value = 1.0 * bool(_ORDER.match(text) or cjk > 4) + 1.0 * bool(cues.RULE.search(text))
+            value += 0.4 * min(len(words & said), 4)
+            if value >= 1.4 and value > best[0]:
+                best = (value, text)
+    return best[1]
 
 
 def _goal_words(goal: str, columns: int) -> str:
@@ -133,81 +160,25 @@ def _goal_words(goal: str, columns: int) -> str:
     return shorten(words or plain(goal.split("\n", 1)[0]), columns)
 
 
-def _title(condensed: Condensed, facts: Facts, goals: list[str], chosen: list[Candidate], project_name: str) -> str:
-    from vir_core.transcripts.scrub import scrub
-
-    given = tidy_title(scrub(facts.title).text) if facts.title else ""
-    if given and informative(given):
-        return given
-    plan = next((heading_of(turn.text) for turn in condensed.turns if turn.kind == "plan"), "")
-    if plan:
-        return tidy_title(plan)
-    said = frozenset[str]().union(*(candidate.words for candidate in chosen))
-
-    def about(title: str) -> int:
-        return len(words_of(title) & said)
-
-    done = [
-        subject
-        for subject in subjects(turn.text for turn in condensed.turns if turn.who == "command")
-        if informative(subject)
-    ]
-    if done and len(done) <= 3:
-        return tidy_title(max(done, key=about))
-    # What was asked for names a session when the lessons speak of it. A question does not say what came of it, so a
-    # short finding goes before it.
-    asked = [(title, manner) for goal in goals[:6] for title, manner in (goal_title(goal),) if title]
-    for manner, least, early in (("task", 1, 4), ("statement", 2, 1)):
-        for title, how in asked[:early]:
-            if how == manner and about(title) >= least:
-                return title
-    found = [title for candidate in chosen[:4] if (title := _finding(candidate))]
-    for title in found:
-        if len(title) <= 58:
-            return title
-    for title, _ in asked:
-        if about(title) >= 1:
-            return title
-    if found or asked:
-        return found[0] if found else asked[0][0]
-    return (tidy_title(goals[0]) if goals else "") or f"Session in {project_name}"
-
-
-_SUBJECT = re.compile(
-    r"(?i)^(?:(?:fixed|done|found it|yes|no|summary|key insight|note|result)[.!:,]\s+)?(?:(?:now|so|and|but|also|however),?\s+)?"
-    r"(?:(?:i|we)(?:'ve| have)?(?: also| now| just)?\s+(?=\w+ed\b|put\b|set\b|made\b|chose\b)|(?:the|this) (?:real |actual |root |main )?(?:issue|problem|root cause|fix|bug|reason|solution) (?:is|was)(?: that)?:?\s+)?"
+# How a person's sentence hangs on the one before it.
+_FILLER = re.compile(
+    r"(?i)^(?:(?:and|but|so|also|ok(?:ay)?|sure|alright|right|yes|no|yeah|great|good|cool|hm+|well|gut|ja|und|aber|oui|et|mais|y|pero|sí|да|и|а|но)\b[,.! ]+)+(?=\S)"
 )
 
 
-def _finding(candidate: Candidate) -> str:
-    """A lesson's first sentence as a title, or empty when it does not read as one."""
-    if candidate.kind == "wish" or candidate.unit.form != "sentence":
-        return ""
-    sentence = re.split(r"(?<=[.!])\s+(?=\S)|(?<=[。！])", candidate.text, maxsplit=1)[0]
-    sentence = _SUBJECT.sub("", sentence, count=1)
-    if cues.DANGLING.match(sentence) or len(sentence) < 15:
-        return ""
-    title = tidy_title(sentence)
-    return title if informative(title) else ""
-
-
-def _lessons(chosen: list[Candidate], turns: tuple[CondensedTurn, ...]) -> tuple[ExtractedLesson, ...]:
+def _lessons(
+    chosen: list[Candidate], turns: tuple[CondensedTurn, ...], topic: Counter[str]
+) -> tuple[ExtractedLesson, ...]:
     lessons: list[ExtractedLesson] = []
     taken: set[str] = set()
     for candidate in chosen:
         unit, turn = candidate.unit, candidate.turn
         quote = turn.text[unit.start : unit.end]
-        text = candidate.text
-        lead = ""
-        if unit.form in ("item", "sentence"):
-            label, rest = label_of(quote)
-            if label and not weak_label(label) and len(quote) - rest >= 20:
-                lead, text = label, plain(quote[rest:])
-        if not lead and candidate.kind == "wish":
-            lead = "You said" if turn.who == "you" else "You answered"
-        if not lead:
-            lead = lead_for(text, unit.heading, taken)
-        taken.add(lead.strip("`"))
+        if candidate.kind == "wish":
+            lead, text = lead_of_wish(candidate.text), _FILLER.sub("", candidate.text)
+        else:
+            lead, text = lead_and_text(quote, candidate.text, unit.form, unit.heading, taken, topic)
+            taken.add(lead.strip("`"))
         lessons.append(
             ExtractedLesson(
                 lead=lead,
@@ -268,17 +239,25 @@ def _window(text: str, quote: str, size: int) -> str:
     return _fit(" ".join(text[begin:end].split()), size)
 
 
-def _category(chosen: list[Candidate], turns: tuple[CondensedTurn, ...]) -> Category:
+_TROUBLE = re.compile(
+    r"(?i)error|fail|bug|issue|problem|broken|break|crash|panic|wrong|missing|silent|leak|race|stale|hang|hung|slow|timeout|deadlock|flaky|refus|corrupt|cannot|can't|doesn't|never sees|\b[45]\d\d\b|oom|dies\b|错误|失败|问题|误|エラー|失敗|問題|fehler|problem|neu gestartet|bricht|erreur|problème|échoue|falla|ошибк|проблем|падает"
+)
+
+
+def _category(chosen: list[Candidate], goals: list[str], turns: tuple[CondensedTurn, ...]) -> Category:
+    """What most of the lessons are, the first of them counting most. A cause named for trouble that the person came with
+    is a gotcha, whatever words it is named in."""
     errors = sum(turn.who == "error" for turn in turns)
+    came_with_trouble = bool(goals) and bool(_TROUBLE.search(goals[0][:600]))
     weight: dict[str, float] = {"gotcha": 0.0, "decision": 0.0, "tool": 0.0}
     for n, candidate in enumerate(chosen):
         share = 1.0 / (1 + 0.3 * n)
         text = candidate.text
-        if cues.CAUSE.search(text) and re.search(
-            r"(?i)error|fail|bug|issue|problem|broken|crash|panic|wrong|missing|silent|leak|race|stale|hang|slow|timeout|cannot|can't|doesn't|错误|失败|问题|エラー|失敗|問題|fehler|problem|erreur|problème|falla|ошибк|проблем",
-            text,
-        ):
-            weight["gotcha"] += share * (1.3 if errors else 1.0)
+        if candidate.kind == "cause" or candidate.blames:
+            if _TROUBLE.search(text):
+                weight["gotcha"] += share * (1.3 if errors else 1.0)
+            elif came_with_trouble:
+                weight["gotcha"] += share * 0.8
         if cues.DECISION.search(text) or candidate.kind == "wish":
             weight["decision"] += share * 0.9
         if candidate.kind == "run" or re.search(r"`[a-z][\w-]+ [^`]*`|`--[a-z]|--[a-z][\w-]+", text):
@@ -290,7 +269,7 @@ def _category(chosen: list[Candidate], turns: tuple[CondensedTurn, ...]) -> Cate
 
 
 def _signals(
-    turns: tuple[CondensedTurn, ...], chosen: list[Candidate], outcome: Candidate | None, taken_back: dict[int, float]
+    turns: tuple[CondensedTurn, ...], chosen: list[Candidate], closing: list[Candidate], taken_back: dict[int, float]
 ) -> dict[str, int]:
     spoken = [turn for turn in turns if turn.who in ("you", "answer")]
     confirmed = any(cues.CONFIRMS.search(turn.text) for turn in spoken[1:]) or any(
@@ -299,7 +278,7 @@ def _signals(
     tail = [turn for turn in turns if turn.who != "result"]
     return {
         "lessons": len(chosen),
-        "outcome": int(outcome is not None),
+        "outcome": int(bool(closing)),
         "confirmed": int(confirmed),
         "causes": sum(candidate.kind == "cause" for candidate in chosen),
         "wishes": sum(candidate.kind == "wish" for candidate in chosen),

@@ -17,7 +17,7 @@ NAME_WIDTH = 40
 
 _LABEL = re.compile(
     r"^(?:\d{1,2}[.)]\s+)?(?:\*\*(?P<bold>[^*\n]{2,70}?)\*\*|`(?P<code>[^`\n]{2,60})`|(?P<plain>[^\s:：`*][^:：.\n`*]{1,38}))"
-    r"\s*(?P<mark>[:：]|\s[—–-]+|\s(?:→|->))\s*(?=\S)"
+    r"\s*(?P<mark>[:：]|(?<=[:：]\*\*)|\s[—–-]+|\s(?:→|->))\s*(?=\S)"
 )
 # Labels that say what kind of thing follows. They name no thing, but a reader looks for them.
 _VERDICT = re.compile(
@@ -38,10 +38,18 @@ _NO_NAME = re.compile(
 def lead_and_text(quote: str, text: str, form: str, heading: str, taken: set[str], topic: Counter[str]) -> tuple[str, str]:
     """The lead of a lesson, or nothing, and the text that goes with it. `taken` are leads of this note; `topic` says how
     often a name stands in the session."""
-    if form in ("item", "sentence"):
+    if form in ("item", "sentence", "list"):
         label, rest = label_of(quote)
-        if label and len(quote) - rest >= 20 and label.strip("`") not in taken:
-            return label, plain(quote[rest:])
+        before = plain(quote[:rest])
+        bare = re.sub(r"^\d{1,2}[.)]\s+", "", before)
+        cut = next((len(start) for start in (before, bare) if start and text.startswith(start)), 0)
+        if label and cut and len(text) - cut >= 20 and label.strip("`") not in taken:
+            return label, text[cut:].lstrip()
+    if form == "row":
+        cell, _, rest = text.partition(" — ")
+        if rest and len(rest) >= 20 and width(cell) <= LEAD_WIDTH and not _WEAK_LABEL.match(cell.strip("`")):
+            if cell.strip("`") not in taken and not re.fullmatch(r"(?i)(?:p\d|high|medium|low|critical|yes|no|[\W\d]+)", cell):
+                return cell, rest
     for lead in _names(text, heading, topic):
         if lead.strip("`") not in taken and not repeats(lead, text):
             return lead, text
@@ -66,6 +74,8 @@ def label_of(source: str) -> tuple[str, int]:
         return "", 0
     if match.group("code"):
         text = text.strip("`")
+        if re.fullmatch(r"[\w./-]+\.\w+(?::[\d, –-]+)?", text):
+            return f"`{text}`", match.end()
         return (f"`{text}`", match.end()) if _naming(text) and mark not in ("→", "->") else ("", 0)
     if match.group("plain"):
         named = mark in (":", "：") and len(text.split()) <= 4 and not _NO_NAME.match(text) and '"' not in text
@@ -95,6 +105,7 @@ def _heading(heading: str) -> str:
         or heading.count("(") != heading.count(")")
         or _NO_NAME.match(heading)
         or _WEAK_LABEL.match(heading)
+        or re.match(r"(?i)(?:run|add|create|update|use|set|check|install|verify|make)\b", heading)
         or cues.GENERIC_HEADING.match(heading)
         or cues.DULL_HEADING.search(heading)
         or cues.OPTION_HEADING.search(heading)
@@ -119,8 +130,13 @@ def _name(text: str, topic: Counter[str]) -> str:
     return best
 
 
+_FILE = re.compile(
+    r"\w\.(?:py|tsx?|jsx?|go|rs|rb|java|kt|swift|[ch]|cpp|cs|php|sh|md|json|ya?ml|toml|sql|css|html|vue|svelte|ini|cfg|lock|mod|tf|proto)$"
+)
+
+
 def _clearly_code(name: str) -> bool:
-    return bool(re.search(r"_|\(\)$|\w\.[a-z]{1,5}$|^[a-z]+[A-Z]|^--", name))
+    return bool(re.search(r"\w_\w|\(\)$|^[a-z]{2,}[A-Z][a-z]|^--", name) or _FILE.search(name))
 
 
 def _naming(name: str) -> bool:
@@ -134,9 +150,9 @@ def _naming(name: str) -> bool:
         return len(words) <= 4 and not re.search(r"[,;{}<>|&\"'→]|==|:=|!=|\s=\s", name) and words[0][0].isalpha()
     if re.search(r"[{}<>|^$*\\;,\"]|\[\]", name):
         return False
-    if re.fullmatch(r"\.?[\w-]+/", name):
+    if re.fullmatch(r"\.?[\w-]+/", name) or re.search(r"(?i)\b(?:xyz|abc|foo|bar|baz|example)\b|#tag|\.{3}|…", name):
         return False
-    return bool(re.search(r"[_.()/:=@#-]|[a-z][A-Z]|\d", name)) or (name[:1].isupper() and len(name) >= 4)
+    return bool(re.search(r"[_.()/:=@#-]|[a-z][A-Z]|\d", name)) or bool(re.fullmatch(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+", name))
 
 
 def repeats(lead: str, text: str) -> bool:

@@ -63,13 +63,35 @@ def shorten(text: str, columns: int, mark: str = "…") -> str:
     return _open_end(cut).rstrip(" ,;:—–-，、；：(") + mark
 
 
+# Where a phrase may end before it is over; what is left must still say something.
+_BREAK = re.compile(
+    r"(?i)\s+(?:because|when|whenever|so that|so we|so i|that|which|where|if|while|unless|in order to|but|and|then|instead of|rather than|in case|since|before|after|as|for|with|from|by|using|via|to|at|on|in|of|weil|damit|wenn|parce que|porque|потому)\s"
+)
+_CLAUSE = re.compile(r"[,;:] | [—–-] | \(|[，、；：]")
+
+
+def phrase(text: str, columns: int) -> str:
+    """The beginning of a text that fits, ended where a phrase ends rather than in the middle of one."""
+    text = " ".join(text.split())
+    if width(text) <= columns:
+        return text
+    fits = len(shorten(text, columns + 1, mark=""))
+    while fits < len(text) and width(text[: fits + 1]) <= columns:
+        fits += 1
+    for ends, least in ((_CLAUSE, 0.4), (_BREAK, 0.5)):
+        found = [match.start() for match in ends.finditer(text) if fits * least <= match.start() <= fits]
+        if found and len(text[: found[-1]].split()) >= 3:
+            return _open_end(text[: found[-1]])
+    return re.sub(r"(?i)\s(?:an?|the)\s\S+$", "", shorten(text, columns, mark=""))
+
+
 def closed(text: str) -> str:
     text = text.strip().rstrip(":：")
     return text if text.endswith((".", "!", "?", "。", "！", "？", "…", ")", "`", "”", '"')) else f"{text}."
 
 
 _WEAK_END = re.compile(
-    r"(?i)\s+(?:a|an|the|of|to|in|on|for|and|or|with|by|at|as|is|are|that|which|from|into|it|its|be|but|so|if|when|what|how|why|whether|they|we|i|you|there|two|our|your|this|der|die|das|und|de|la|le|et|el|y|и|в|на)$"
+    r"(?i)\s+(?:a|an|the|of|to|in|on|for|and|or|with|by|at|as|is|are|that|which|from|into|it|its|be|but|so|if|when|what|how|why|whether|then|they|we|i|you|there|two|our|your|this|like|i.d like|want|need|would like|der|die|das|und|de|la|le|et|el|y|и|в|на)$"
 )
 
 
@@ -82,7 +104,7 @@ def _open_end(text: str) -> str:
 # --- titles ----------------------------------------------------------------------------------------------------------
 
 _ASKING = re.compile(
-    r"(?i)^(?:(?:hi|hello|hey|ok(?:ay)?|so|now|alright|great|please|pls|yes|no|also|and|well|cool|hm+|thanks|gah|ugh|help|damn|argh|almost there|finally)\b[,.! ]*\s*)+|"
+    r"(?i)^(?:(?:hi|hello|hey|ok(?:ay)?|so|now|alright|great|please|pls|yes|no|also|and|well|cool|hm+|thanks|gah|ugh|help|damn|argh|almost there|finally|or|then|maybe)\b[,.! ]*\s*)+|"
     r"^(?:can|could|would|will|should) (?:you|we) (?:please |also |maybe |just |quickly )*|^(?:i(?:'d| would) like (?:you )?to|i (?:do |also |really )*(?:want|need) (?:you )?to|i wanna|let(?:'s| us)|we (?:need|have|want) to|please|help me(?: to)?|"
     r"your (?:task|job) is to|i'm trying to|i am trying to)\s+(?:please |also |just )*|"
     r"^(?:请(?:帮我|你)?|帮我|麻烦|我想(?:要)?|我们需要)|^(?:bitte|kannst du|könntest du|ich möchte(?:,? dass)?)\s+|^(?:peux-tu|pouvez-vous|est-ce que tu peux|je voudrais|merci de)\s+|"
@@ -97,17 +119,24 @@ _URL = re.compile(r"https?://\S+|(?<!\w)@?(?:~|\.{1,2})?/?(?:[\w.@-]+/){3,}[\w.@
 _PLAN = re.compile(
     r"(?i)^(?:implementation |fix |refactor(?:ing)? )?(?:plan|计划|計画|実装計画)\s*[:：—–-]\s*|\s*[—–-]?\s*\b(?:implementation )?plan$"
 )
+_HTML = re.compile(
+    r"(?i)</?(?:a|b|i|p|br|hr|em|img|svg|div|pre|sub|sup|code|span|font|form|link|meta|base|body|html|head|embed|input|style|video|audio|table|button|object|script|iframe|strong|details|summary|h[1-6]|td|tr|th|ul|ol|li)(?:\s[^<>]*)?/?>"
+)
+_WIKI_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
+# `#tag`, not `#12`.
+_HASH_TAG = re.compile(r"(?<!\S)#(?=[^\W\d_])")
 _PREFIX = re.compile(r"(?i)^(?:(?:feat|fix|chore|docs|refactor|test|perf|build|ci|style)(?:\([^)]*\))?!?:\s+)")
 
 
 def tidy_title(text: str) -> str:
     """A title as it may be shown: no markup, no placeholder, no closing mark, at most `TITLE_WIDTH` columns."""
     text = re.sub(r"^(?:\[\[[^\]\n]*\]\]\s*)+", "", plain(text.strip().split("\n", 1)[0])).replace("`", "")
-    text = _REDACTED.sub("", text)
+    text = _HTML.sub("", _WIKI_LINK.sub(r"\1", text))
+    text = _HASH_TAG.sub("", _REDACTED.sub("", text))
     text = _PLAN.sub("", text)
-    text = re.sub(r"\(\s*\)|\"\s*\"", "", text)
+    text = re.sub(r"(?i)\(\s*\)|\"\s*\"|\s*\((?:e\.?g\.?|i\.e\.|for example)[^)]*\)", "", text)
     text = " ".join(text.split()).strip(" .,:;!。，：；！-—–*_#\"'“”")
-    text = shorten(text, TITLE_WIDTH, mark="").strip(' .,:;!?。，：；！？-—–*_#"“”')
+    text = phrase(text, TITLE_WIDTH).strip(' .,:;!?。，：；！？-—–*_#"“”')
     if text.count("(") > text.count(")"):
         text = text.rsplit("(", 1)[0].rstrip() if text.rfind("(") > len(text) // 2 else text.replace("(", "", 1)
     return text[:1].upper() + text[1:] if text[:1].isascii() and text[:1].islower() and _plain_word(text) else text
@@ -116,50 +145,42 @@ def tidy_title(text: str) -> str:
 def _plain_word(text: str) -> bool:
     """An identifier at the start keeps its spelling."""
     first = text.split(" ", 1)[0]
-    return bool(re.fullmatch(r"[a-z]+(?:'[a-z]+)?[,]?", first))
+    return bool(re.fullmatch(r"[a-z]+(?:['’-][a-z]+)*[,]?", first))
 
 
-def goal_title(prompt: str) -> tuple[str, str]:
-    """A prompt as a title, and its manner: task, statement or question. The title is its first clause with something in
-    it, or empty when it names nothing."""
-    first: tuple[str, str] = ("", "")
-    for sentence in re.split(r"(?<=[.!?])\s+(?=\S)|[。！？\n]+|,\s+(?=(?:can|could) (?:you|we)\b)", prompt[:1500])[:12]:
-        text = _URL.sub(" ", plain(sentence))
-        text = " ".join(text.split())
-        wanted = False
+def goal_titles(prompt: str) -> list[str]:
+    """What a prompt asks for or complains of, sentence by sentence, as titles; those that name nothing are left out."""
+    found: list[str] = []
+    sentences = re.split(r"(?<=[.!?])\s+(?=\S)|[。！？\n]+|,\s+(?=(?:can|could) (?:you|we)\b)", prompt[:1500])
+    # A long prompt is mostly pasted, below what the person has to say about it.
+    for sentence in sentences[: 12 if len(prompt) <= 600 else 4]:
+        text = " ".join(_URL.sub(" ", plain(sentence.strip().lstrip("#> "))).split())
         previous = None
         while previous != text:
             previous = text
             match = _ASKING.match(text)
             if match and match.end():
-                wanted = wanted or bool(_WANTED.search(match.group()))
                 text = text[match.end() :].strip(" ,.:;-–—?？")
-        text = _COMPLAINT.sub("", text)
+        text = _TOPIC.sub("", _COMPLAINT.sub("", text))
+        text = re.sub(r"(?i),\s*(?:why|how come|right|ok(?:ay)?)\s*\??$", "", text)
         title = tidy_title(text)
-        if not informative(text) or not informative(title) or _NEGATIVE.match(text):
+        if title.count('"') % 2 or title.count("“") != title.count("”"):
             continue
-        asks = bool(_QUESTION.match(text))
-        question = asks or (sentence.rstrip().endswith(("?", "？")) and not wanted)
-        if _VERB.match(text) or ((wanted or not text.isascii()) and not question):
-            return title, "task"
-        if not first[0]:
-            first = (title, "question" if question else "statement")
-    return first
+        if informative(text) and informative(title) and not _NEGATIVE.match(text) and title not in found:
+            found.append(title)
+    return found
 
 
 _NEGATIVE = re.compile(r"(?i)^(?:no|not|nothing|none|stop|wait|never ?mind|hm+|same|still)\b")
-_WANTED = re.compile(
-    r"(?i)you|like|want|need|let|please|help|task|trying|请|帮|想|bitte|kannst|peux|voudrais|puedes|quiero|пожалуйста"
-)
-_QUESTION = re.compile(
-    r"(?i)^(?:is|are|do|does|did|was|were|why|what|when|where|how|which|who|should|isn't|doesn't|if)\b"
-)
 _COMPLAINT = re.compile(
     r"(?i)^(?:i(?:'ve| have)? (?:just )?(?:noticed?|seen?|found|got|think|believe|guess)(?: that)?|it (?:seems|looks) (?:like|that)|there(?:'s| is)(?: an?)?|right now|currently)\s+"
 )
-_VERB = re.compile(
-    r"(?i)^(?:add|allow|avoid|bump|change|clean|convert|create|debug|delete|disable|document|drop|enable|ensure|explain|extend|extract|fix|handle|implement|improve|install|integrate|investigate|make|merge|migrate|move|optimi[sz]e|"
-    r"port|prepare|refactor|remove|rename|replace|resolve|restructure|rewrite|set|show|simplify|speed|split|support|switch|test|track|update|upgrade|use|validate|verify|write|build|design|find|configure|deploy|publish|generate)\b"
+# What a question is asked with; what is left names its subject.
+_TOPIC = re.compile(
+    r"(?i)^(?:what (?:currently )?happens (?:currently )?(?:if|when|to)(?: (?:i|we|you) (?:have|do|use))?|(?:do|did) (?:we|you) (?:already |still )?(?:have|need)|is there(?: already)?|are there|"
+    r"(?:can|could|should|would|do|does) (?:i|we|you|it) (?:please |also )?(?:check|see|verify|confirm|look|find out|tell me)? ?(?:if|whether|why|what|how)(?: (?:there (?:would be|are|is)(?: any| an?)? (?:issues?|problems?)(?: with)?))?|"
+    r"(?:check|see|verify|find out|look|confirm|tell me|explain)(?: to me)? (?:if|whether)(?: there (?:would be|are|is)(?: any| an?)? (?:issues?|problems?)(?: with| when| in)?)?|"
+    r"what(?:'s| is| are)(?: the (?:right|best) way to)?|how (?:do|can|should|could|would) (?:i|we|you)|which|is|are)\s+(?:an?\s+)?"
 )
 
 
@@ -211,3 +232,63 @@ def subjects(commands: Iterable[str]) -> list[str]:
         ):
             found.append(text)
     return found
+
+
+_TICKET = re.compile(r"(?i)^[a-z]{2,6}-\d+(?=[-_/]|$)|^\d{3,}(?=[-_/]|$)|^(?:19|20)\d{6}(?=[-_/]|$)")
+_KIND_OF_BRANCH = frozenset(
+    "feat feature fix bugfix hotfix chore docs doc refactor test tests perf build ci style release wip dev infra task tasks issue issues user users".split()
+)
+
+
+def branch_topic(branches: Iterable[str]) -> str:
+    """What the last branch with a telling name is called for, as words: `mira/fix-pool-leak` is `Fix pool leak`."""
+    for branch in reversed(tuple(branches)):
+        *folders, name = branch.split("/")
+        if not folders and branch.casefold() in ("main", "master", "develop", "head", "trunk", "staging"):
+            continue
+        while ticket := _TICKET.match(name):
+            name = name[ticket.end() :].lstrip("-_/")
+        words = [word for word in re.split(r"[-_.\s]+", name) if word]
+        while words and (words[0].casefold() in _KIND_OF_BRANCH and len(words) > 3):
+            words.pop(0)
+        if len(words) >= 2 and sum(len(word) for word in words) >= 8 and not re.search(r"\d{5,}|[0-9a-f]{12}", name):
+            text = " ".join(words)
+            return text[:1].upper() + text[1:]
+        if len(words) == 1 and len(folders) and len(words[0]) >= 6 and words[0].isalpha():
+            return words[0][:1].upper() + words[0][1:]
+    return ""
+
+
+_POINTS_AWAY = re.compile(
+    r"(?i)\b(?:(?:this|that|these|those|my|our|your|his|her|their|last|open|the|some|any|all)\s+(?:(?:pr|review|open|last|latest|current|new|failing|unit|merge|github|outstanding|remaining)\s+){0,2})?"
+    r"(?:branch|branches|prs?|pull requests?|changes?|commits?|comments?|feedback|tests?|method|function|files?|issues?|conflicts?|review|findings?|docs?|doc updates|plan|errors?|linter|lint|linting|ci|build|it|them|this|that|#\d+)\b"
+)
+
+
+def without_pointers(title: str) -> str:
+    """A title without the words that only point at something: `address the PR comments` has nothing left."""
+    return " ".join(_POINTS_AWAY.sub(" ", title).split())
+
+
+_WEAK_START = re.compile(
+    r"(?i)^(?:if|or|for|and|but|so|it's|it|its|this|that|could|would|only|because|then|not|no|now|start|i|you|when|while|in|on|at|with|maybe|does|do|did|he|she|they|there|let)\b"
+)
+
+
+def opens_weakly(title: str) -> bool:
+    return bool(_WEAK_START.match(title))
+
+
+# A review or a repair is named by its object alone.
+_ERRAND = re.compile(
+    r"(?i)^(?:review|check|look|address|start|update|merge|fix|test|see|compare|verify|rebase|investigate|continue|finish|read|explain|talk)\b|\bhelp me\b"
+)
+_REFERS = re.compile(r"(?i)\b(?:then|also|the others?|it|them|too|as well|again|the same|these|those|your)\b")
+
+
+def errand(title: str) -> bool:
+    return bool(_ERRAND.search(title))
+
+
+def refers_back(title: str) -> bool:
+    return bool(_REFERS.search(title))

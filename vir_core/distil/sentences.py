@@ -15,8 +15,8 @@ LONGEST_LIST = 360
 
 
 class Unit(Struct, frozen=True, kw_only=True):
-    """`start` and `end` bound the quote in the turn's text. `before` is where the sentence before it in the same
-    paragraph begins, or -1. `heading` and `intro` are what it stands under. `form` is sentence, item, row, list, run
+    """`start` and `end` bound the quote in the turn's text. `before` is where the sentence directly before it begins, in
+    the same paragraph or the one above, or -1. `heading` and `intro` are what it stands under. `form` is sentence, item, row, list, run
     or code."""
 
     start: int
@@ -60,6 +60,7 @@ def units(text: str) -> list[Unit]:
     found: list[Unit] = []
     heading = intro = ""
     intro_at = -1
+    last = -1  # where the last sentence of the paragraph directly above begins
     lines = list(_lines(text))
     i = 0
     while i < len(lines):
@@ -68,6 +69,7 @@ def units(text: str) -> list[Unit]:
         if not bare or _RULE.match(line.text):
             i += 1
             continue
+        above, last = last, -1
         if fence := _FENCE.match(line.text):
             close = i + 1
             while close < len(lines) and not lines[close].text.strip().startswith(fence.group(1)):
@@ -115,14 +117,16 @@ def units(text: str) -> list[Unit]:
             intro = plain(text[intro_at:end])
             listed = _short_list(lines, stop)
             if listed and listed[1] - intro_at <= LONGEST_LIST and listed[0] >= 2:
-                found.append(Unit(start=intro_at, end=listed[1], form="list", heading=heading))
+                before = sentences[-2][0] if len(sentences) > 1 else above
+                found.append(Unit(start=intro_at, end=listed[1], form="list", heading=heading, before=before))
             sentences.pop()
         else:
             intro, intro_at = "", -1
-        before = -1
+        before = above
         for n, (a, b) in enumerate(sentences):
             found.append(Unit(start=a, end=b, form="sentence", heading=heading, before=before, first=n == 0))
             before = a
+        last = before if sentences else -1
         i = stop
     return [unit for unit in found if unit.end > unit.start]
 
@@ -138,13 +142,22 @@ def _continues(line: str, indent: int) -> bool:
     return bool(line.strip()) and len(line) - len(line.lstrip()) > indent + 1 and _same_paragraph(line)
 
 
+_BOLD_LABEL = re.compile(r"\*\*([^*\n]{3,70}?)\*\*\s*(?:[:：]|[—–-])?\s*")
+
+
 def _item(text: str, start: int, end: int, heading: str, intro: str) -> Iterator[Unit]:
     if end - start <= 300:
         yield Unit(start=start, end=_trim(text, start, end), form="item", heading=heading, intro=intro, first=True)
         return
+    label = _BOLD_LABEL.match(text[start:end])
+    bounds = list(_sentences(text, start, end))
+    if label and len(bounds) > 1 and bounds[0][1] - start - label.end() < 40 and bounds[1][1] - start <= LONGEST:
+        bounds[:2] = [(start, bounds[1][1])]
     before = -1
-    for n, (a, b) in enumerate(_sentences(text, start, end)):
-        yield Unit(start=a, end=b, form="item", heading=heading, intro=intro, before=before, first=n == 0)
+    for n, (a, b) in enumerate(bounds):
+        # What a long item says after its label stands under it as under a heading.
+        under = plain(label.group(1)).rstrip(" :：") if label and n else heading
+        yield Unit(start=a, end=b, form="item", heading=under, intro=intro, before=before, first=n == 0)
         before = a
 
 
@@ -173,7 +186,7 @@ def _short_list(lines: list[_Line], at: int, least: int = 0) -> tuple[int, int] 
     items of a nested list."""
     while at < len(lines) and not lines[at].text.strip():
         at += 1
-    count = 0
+    count = whole = 0
     end = -1
     indent: int | None = None
     while at < len(lines):
@@ -190,9 +203,13 @@ def _short_list(lines: list[_Line], at: int, least: int = 0) -> tuple[int, int] 
             break
         indent = len(item.group(1))
         count += 1
+        words = line[item.end() :].rstrip()
+        wide = len(words) + sum(ord(char) > 0x2E80 for char in words)
+        whole += wide > 110 or (wide > 60 and words.endswith((".", "。", "！")))
         end = lines[at].end
         at += 1
-    return (count, end) if 1 <= count <= 5 else None
+    # Items that are sentences of their own are lessons of their own.
+    return (count, end) if 1 <= count <= 5 and whole * 2 < count else None
 
 
 # Ends of sentences: Latin and Cyrillic ones need a following space, CJK ones do not.
@@ -260,6 +277,7 @@ def _without_marks(text: str) -> str:
     return _EMOJI.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", text)))
 
 
+_NUMBERED = re.compile(r"^\d{1,2}[.)]\s+(?=\S)")
 _EMPTY_CELL = re.compile(r"#?\d*|[-—–]")
 
 
@@ -268,8 +286,11 @@ def shown(text: str, unit: Unit) -> str:
     body = text[unit.start : unit.end]
     if unit.form == "list":
         head, *items = [line for line in body.split("\n") if line.strip()]
-        listed = [plain(_ITEM.sub("", line)).rstrip(" .;,") for line in items]
-        return f"{plain(head)} {'; '.join(listed)}."
+        listed = [plain(_ITEM.sub("", line)).rstrip(" .;,。；，、") for line in items]
+        head = plain(head)
+        if head.endswith("：") or sum(ord(char) > 0x2E80 for char in head) * 3 > len(head):
+            return f"{head}{'；'.join(listed)}。"
+        return f"{head} {'; '.join(listed)}."
     if unit.form == "row":
         return " — ".join(cell for cell in (plain(cell) for cell in body.split("|")) if not _EMPTY_CELL.fullmatch(cell))
     if unit.form in ("run", "code"):
@@ -277,5 +298,5 @@ def shown(text: str, unit: Unit) -> str:
             line.strip() for line in body.split("\n") if line.strip() and not line.strip().startswith("#")
         )
         mark = "``" if "`" in code else "`"
-        return f"{unit.intro} {mark}{code}{mark}"
-    return plain(body)
+        return f"{_NUMBERED.sub('', unit.intro)} {mark}{code}{mark}"
+    return _NUMBERED.sub("", plain(body)) if unit.form in ("item", "sentence") else plain(body)

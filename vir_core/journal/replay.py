@@ -75,6 +75,22 @@ class Marks(Struct):
     absent: tuple[str, ...] = ()
     unreadable: int = 0
 
+    @property
+    def devices(self) -> int:
+        return len(self.heads)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all segments."""
+        return sum(mark.size for mark in self.files.values())
+
+    @property
+    def damage(self) -> Damage:
+        total = Damage(unreadable=self.unreadable)
+        for mark in self.files.values():
+            total.add(mark.damage)
+        return total
+
     def copy(self) -> Marks:
         return Marks(
             files=dict(self.files),
@@ -309,19 +325,15 @@ class Reading(Generic[P]):
 
     @property
     def devices(self) -> int:
-        return len(self.marks.heads)
+        return self.marks.devices
 
     @property
     def bytes(self) -> int:
-        """Size of all segments."""
-        return sum(mark.size for mark in self.marks.files.values())
+        return self.marks.bytes
 
     @property
     def damage(self) -> Damage:
-        total = Damage(unreadable=self.marks.unreadable)
-        for mark in self.marks.files.values():
-            total.add(mark.damage)
-        return total
+        return self.marks.damage
 
     @property
     def unfinished(self) -> int:

@@ -123,6 +123,10 @@ def _lock_within(path: Path, fd: int, seconds: float) -> bool:
     A helper thread sits in the blocking call, because a kernel wait with a time limit needs signals, which only the main
     thread gets. When its waiter has given up it lets go the moment the lock arrives.
     """
+    if seconds <= 0:
+        os.close(fd)
+        return False
+
     import threading
 
     turn = threading.Lock()
@@ -146,7 +150,7 @@ def _lock_within(path: Path, fd: int, seconds: float) -> bool:
     threading.Thread(target=wait_in_kernel, name=f"lock {path.name}", daemon=True).start()
     returned = False
     try:
-        decided.wait(max(0.0, seconds))
+        decided.wait(seconds)
         returned = True
     finally:
         with turn:

@@ -18,7 +18,7 @@ from vir_core.memory.acts import (
 )
 from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
-from vir_core.memory.observe import Observation, observe
+from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, keep
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
 
@@ -27,6 +27,7 @@ __all__ = [
     "ROW_BYTES",
     "SERVED",
     "Approved",
+    "Census",
     "EvidenceRef",
     "Gate",
     "Held",
@@ -54,6 +55,7 @@ __all__ = [
     "keep",
     "load_gate",
     "observe",
+    "take_census",
     "trust",
     "trust_of",
 ]

@@ -16,7 +16,6 @@ from msgspec import Struct
 from vir_core.journal import Line
 from vir_core.memory.acts import (
     Approved,
-    EvidenceRef,
     Held,
     Lifted,
     NotesUndone,
@@ -50,11 +49,10 @@ class Written(Struct, frozen=True, array_like=True, gc=False):
     run: str
     distiller: str
     confidence: float
-    lessons: tuple[EvidenceRef, ...]
     turns: int
 
 
-class NoteState(Struct, array_like=True):
+class NoteState(Struct, array_like=True, gc=False):
     """`holds` maps a hold to the stamp that laid it; `waiting` counts admitting lines that no key proves."""
 
     id: str
@@ -77,7 +75,7 @@ class NoteState(Struct, array_like=True):
         return self.last_verdict != ZERO
 
 
-class SessionState(Struct, array_like=True):
+class SessionState(Struct, array_like=True, gc=False):
     """`turns` counts the person's prompts and answers that the latest outcome knew; `last` is the id of the last one."""
 
     key: str
@@ -250,7 +248,6 @@ class Memory:
                 run=act.run,
                 distiller=act.distiller,
                 confidence=act.confidence,
-                lessons=act.lessons,
                 turns=act.turns,
             )
 

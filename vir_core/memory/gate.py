@@ -8,14 +8,13 @@ they can do is withhold; anything else, and any doubt about the prefix, means bu
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from vir_core.contract import Trust
-from vir_core.journal import Journal, Line, Marks, Reading
+from vir_core.journal import Journal, Line, Marks, Reading, Tail
 from vir_core.machine import ANYTHING, read_bytes, write_atomic
 from vir_core.memory.facts import Memory, NoteState
 from vir_core.memory.trust import SERVED, holds_of, trust_of
@@ -37,6 +36,7 @@ _TRUSTS: tuple[Trust, ...] = (
     "pruned",
 )
 _STRUCK = 1
+_SPEAK_OF_NO_NOTE = frozenset({"run_finished", "session_settled", "session_joined", "segment_started"})
 _WITHHOLDING = frozenset({"rejected", "held", "notes_undone"})
 
 
@@ -57,9 +57,9 @@ class _Header(Struct):
     marks: Marks
     newest: str
     rows: int
-    states: dict[str, int]
     struck: dict[str, list[str]]
-    lines: int
+    newer: dict[str, str]
+    last_run: str
 
 
 class Gate:
@@ -71,13 +71,28 @@ class Gate:
         self._withheld: dict[str, Trust] = {}
         self._struck: dict[str, frozenset[str]] = {}
 
-    @property
-    def states(self) -> dict[str, int]:
-        """Notes by trust, as of the marks."""
-        return self._header.states
-
     def __len__(self) -> int:
         return self._header.rows
+
+    def trusts(self) -> dict[str, Trust]:
+        """Every note with its trust."""
+        values: dict[str, Trust] = {}
+        for row in _ROW.iter_unpack(self._rows):
+            number: int = row[0]
+            trust_number: int = row[5]
+            values[f"n{number:015x}"] = _TRUSTS[trust_number]
+        values.update((note, value) for note, value in self._withheld.items() if note in values)
+        return values
+
+    @property
+    def newer(self) -> dict[str, str]:
+        """Subjects that a newer vir wrote something binding about, with the version that wrote it."""
+        return self._header.newer
+
+    @property
+    def last_run(self) -> str:
+        """When a run last wrote something; empty when none did."""
+        return self._header.last_run
 
     def row(self, note: str) -> Row | None:
         """What the gate knows of a note; `None` when the journal never heard of it."""
@@ -125,16 +140,19 @@ class Gate:
             return low
         return None
 
-    def extend(self, lines: Iterable[Line]) -> bool:
+    def extend(self, tail: Tail) -> bool:
         """Applies newer lines that can only withhold. False when one of them could do more, or came late: build anew."""
-        for line in lines:
+        for line in tail.lines:
             if line.at <= self._header.newest:
                 return False
-            if line.action in {"run_finished", "session_settled", "session_joined", "segment_started"} and line.v == 1:
+            if line.action in _SPEAK_OF_NO_NOTE and line.v == 1:
+                if line.action == "run_finished":
+                    self._header.last_run = max(self._header.last_run, line.when)
                 continue
             if line.v != 1 or line.action not in _WITHHOLDING:
                 if not line.must:
                     return False
+                self._header.newer[line.subject] = line.by.core
                 self._withhold(line.subject, "suspended")
             elif line.action == "rejected" and (struck := _struck_of(line)):
                 self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | struck
@@ -142,6 +160,7 @@ class Gate:
                 self._withhold(line.subject, "archived")
             else:
                 self._withhold(line.subject, "suspended")
+        self._header.marks = tail.marks
         return True
 
     def _withhold(self, note: str, value: Trust) -> None:
@@ -168,38 +187,33 @@ def _key(note: str) -> bytes:
         return b"\xff" * 8
 
 
-def _packed(note: NoteState) -> tuple[bytes, Trust] | None:
+def _packed(note: NoteState) -> bytes | None:
     written = note.written
     if written is None:
         return None
-    value = trust_of(note)
     project = _key(written.project) if written.project else bytes(8)
-    row = _ROW.pack(
+    return _ROW.pack(
         int.from_bytes(_key(note.id), "big"),
         bytes.fromhex(written.words[:32]).ljust(16, b"\0"),
         bytes(16),
         int.from_bytes(project, "big"),
         len(holds_of(note)),
-        _TRUSTS.index(value),
+        _TRUSTS.index(trust_of(note)),
         _STRUCK if note.struck else 0,
         0,
         0,
     )
-    return row, value
 
 
 def build_gate(reading: Reading[Memory]) -> tuple[Gate, bytes]:
     """The gate of a reading, and the bytes of its file."""
     rows: list[bytes] = []
-    states: dict[str, int] = {}
     struck: dict[str, list[str]] = {}
     for note in reading.projection.notes.values():
         packed = _packed(note)
         if packed is None:
             continue
-        row, value = packed
-        rows.append(row)
-        states[value] = states.get(value, 0) + 1
+        rows.append(packed)
         if note.struck:
             struck[note.id] = note.struck
     rows.sort()
@@ -207,9 +221,9 @@ def build_gate(reading: Reading[Memory]) -> tuple[Gate, bytes]:
         marks=reading.marks,
         newest=reading.newest,
         rows=len(rows),
-        states=states,
         struck=struck,
-        lines=reading.lines,
+        newer=dict(reading.projection.newer),
+        last_run=max((run.at for run in reading.projection.runs.values() if run.at), default=""),
     )
     body = b"".join(rows)
     head = msgspec.msgpack.encode(header)
@@ -241,7 +255,7 @@ def current_gate(journal: Journal, path: Path | None) -> tuple[Gate, bool]:
     gate = load_gate(path) if path else None
     if gate is not None:
         tail = journal.since(gate.marks)
-        if tail.valid and gate.extend(tail.lines):
+        if tail.valid and gate.extend(tail):
             return gate, False
     gate, _ = build_gate(journal.read(Memory))
     return gate, True

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from vir_core.contract import Trust
 from vir_core.memory.facts import Memory, NoteState
 from vir_core.memory.trust import SERVED, trust_of
 from vir_core.vault import Seen, SeenFile
@@ -15,11 +16,21 @@ _ALWAYS_ALLOWED = 3
 _MOST_AT_ONCE = 20
 
 
+class Census(Struct, frozen=True, kw_only=True):
+    """Which notes have a file and which files have a note. `absent`: written once, no file now. `waiting`: files with our id
+    whose history has not arrived. `broken`: files whose properties cannot be read, with the reason. `vanished`: notes that
+    were there at the last look and went together with too many others."""
+
+    absent: frozenset[str]
+    waiting: Mapping[str, tuple[SeenFile, ...]]
+    broken: Mapping[str, str]
+    vanished: frozenset[str]
+
+
 class Observation(Struct, frozen=True, kw_only=True):
-    """`present`: note id to the one file that speaks for it. `edited`: present notes whose body is not what vir wrote last.
-    `copies`: further files with the same id, shown and not served. `absent`: written once, no file now. `waiting`: files with
-    our id whose history has not arrived; `textless`: notes whose text has not. `broken`: files whose properties cannot be
-    read, with the reason. `vanished`: notes that were there at the last look and went together with too many others."""
+    """A census, and note by note: `present` maps a note id to the one file that speaks for it. `edited`: present notes whose
+    body is not what vir wrote last. `copies`: further files with the same id, shown and not served. `textless`: notes whose
+    text has not arrived."""
 
     present: Mapping[str, SeenFile]
     edited: frozenset[str]
@@ -39,49 +50,56 @@ class Observation(Struct, frozen=True, kw_only=True):
         }
 
 
+def take_census(trusts: Mapping[str, Trust], seen: Seen, before: Mapping[str, SeenFile]) -> Census:
+    """Sets the notes that the journal knows against the files of a walk. `before` holds the files of the walk before it, by
+    path; with none, nothing can have vanished."""
+    absent = frozenset(note for note, value in trusts.items() if value != "archived" and note not in seen.notes)
+    was_there = {file.id for file in before.values() if file.id}
+    vanished = absent & was_there
+    known = len(trusts) - len(absent) + len(vanished)
+    if len(vanished) <= min(_MOST_AT_ONCE, max(_ALWAYS_ALLOWED, known // 10)):
+        vanished = frozenset[str]()
+    return Census(
+        absent=absent,
+        waiting={note: files for note, files in seen.notes.items() if note not in trusts},
+        broken={file.path: file.broken for files in seen.notes.values() for file in files if file.broken},
+        vanished=vanished,
+    )
+
+
 def observe(
     memory: Memory, seen: Seen, before: Mapping[str, SeenFile], has_text: Callable[[str], bool] | None = None
 ) -> Observation:
-    """What the walk `seen` says about every note in `memory`. `before` holds the files of the walk before it, by path; with
-    none, nothing can have vanished. `has_text` tells whether a text has arrived (`None`: all have)."""
+    """What the walk `seen` says about every note in `memory`, as `take_census` and note by note. `has_text` tells whether a
+    text has arrived (`None`: all have)."""
+    written = {note.id: note for note in memory.notes.values() if note.written is not None}
+    census = take_census({id: trust_of(note) for id, note in written.items()}, seen, before)
     present: dict[str, SeenFile] = {}
     copies: dict[str, tuple[SeenFile, ...]] = {}
     edited: set[str] = set()
-    absent: set[str] = set()
     textless: set[str] = set()
-    for note in memory.notes.values():
-        if note.written is None:
-            continue
+    for id, note in written.items():
+        assert note.written is not None
         if has_text is not None and not has_text(note.written.text):
-            textless.add(note.id)
-        files = seen.notes.get(note.id, ())
+            textless.add(id)
+        files = seen.notes.get(id, ())
         if not files:
-            if not note.archived:
-                absent.add(note.id)
             continue
-        speaker = _speaker(note, files)
-        present[note.id] = speaker
+        speaker = files[0] if len(files) == 1 else _speaker(note, files)
+        present[id] = speaker
         if speaker.body != note.written.body:
-            edited.add(note.id)
+            edited.add(id)
         if len(files) > 1:
-            copies[note.id] = tuple(file for file in files if file is not speaker)
-    waiting = {
-        id: files for id, files in seen.notes.items() if (note := memory.notes.get(id)) is None or note.written is None
-    }
-    was_there = {file.id for file in before.values() if file.id}
-    vanished = frozenset(absent & was_there)
-    known = len(present) + len(vanished)
-    if len(vanished) <= min(_MOST_AT_ONCE, max(_ALWAYS_ALLOWED, known // 10)):
-        vanished = frozenset[str]()
+            copies[id] = tuple(file for file in files if file is not speaker)
     return Observation(
         present=present,
         edited=frozenset(edited),
         copies=copies,
-        absent=frozenset(absent),
-        waiting=waiting,
+        absent=census.absent,
+        waiting=census.waiting,
         textless=frozenset(textless),
-        broken={file.path: file.broken for files in seen.notes.values() for file in files if file.broken},
-        vanished=vanished,
+        broken=census.broken,
+        vanished=census.vanished,
     )
 
 

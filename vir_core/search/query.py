@@ -31,15 +31,10 @@ GATE = "gate"
 WALK_SECONDS = 0.15
 """How long one query may look for notes that lie elsewhere than when they were indexed."""
 
-MOST_TEXT = 2000
-"""Characters of a question that are searched; more is a paste, and its beginning says what it is about."""
-
 
 def query(request: QueryRequest) -> QueryReply:
     """Never waits for a writer and creates no folder. Raises `NoVault`, `RequestError`."""
     started = time.perf_counter()
-    if request.limit < 0:
-        raise RequestError(f"--limit {request.limit} is less than nothing.", "Give a number from 0 up.")
     vault = find_vault(request.vault, environ, Path.cwd())
     reader = _Reader(vault)
     found, degraded = reader.answer(request)
@@ -93,7 +88,7 @@ class _Reader:
 
     def _over(self, source: Index | Scan, gate: Gate, request: QueryRequest) -> Answer:
         return answer(
-            request.text[:MOST_TEXT],
+            request.text,
             source,
             gate,
             locate=self._locate,

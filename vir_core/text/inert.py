@@ -7,6 +7,7 @@ sequences they look for are broken in the source itself, by a backslash between 
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import NamedTuple
 
 from vir_core.text.fold import clean, collapse, well_formed
@@ -35,6 +36,9 @@ _BLOCK_ID = re.compile(r"(?<![^\s\\\[])\^(?=[A-Za-z0-9\-]+$)")
 _LIST_NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
 _LIST_DASH = re.compile(r"[-+](?: |$)")
 _RULE = re.compile(r"[-=|:+ ]+$")
+_OPENS_TAG = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/!?%")
+_YAML_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_YAML_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def inert(text: str) -> str:
@@ -81,10 +85,6 @@ def inert_yaml(text: str) -> str:
             out.append(letter)
         before = letter
     return '"' + "".join(out) + '"'
-
-
-_YAML_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_YAML_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class _Piece(NamedTuple):
@@ -183,9 +183,8 @@ def _written(pieces: list[_Piece]) -> str:
 
 
 def _span(content: str) -> str:
-    longest = max((len(run) for run in _TICKS.findall(content)), default=0)
-    lengths = {len(run) for run in _TICKS.findall(content)}
-    ticks = "`" * next(length for length in range(1, longest + 2) if length not in lengths)
+    inside = {len(run) for run in _TICKS.findall(content)}
+    ticks = "`" * next(length for length in count(1) if length not in inside)
     pad = " " if content[0] == "`" or content[-1] == "`" else ""
     return f"{ticks}{pad}{content}{pad}{ticks}"
 
@@ -262,9 +261,6 @@ def _mark(words: str, at: int, end: int, previous: str, following: str, last: bo
     if letter == "&":
         return "&amp;" if _ENTITY.match(words, at) else "&"
     return letter
-
-
-_OPENS_TAG = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/!?%")
 
 
 def _equals(length: int, earlier: str, previous: str, following: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 LONGEST = 128
-"""Characters. A longer run (base64, minified code) gives its parts but not itself."""
+"""Characters. A longer run of letters and digits (base64, minified code) is no term and has no parts."""
 
 # Han, kana, bopomofo, hangul, Thai, Lao, Khmer, Myanmar. After NFKC, so half-width kana need no range.
 _UNSPACED = (
@@ -17,7 +18,6 @@ _UNSPACED = (
 )
 _JOINERS = r"_.\-/\\:@+#$~"
 _ASCII_RUN = re.compile(rf"[A-Za-z0-9{_JOINERS}]+")
-_RUN = re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])\w|[{_JOINERS}])+)")
 _SEGMENTS = re.compile(r"[/\\:@+#$~]+")
 _PIECES = re.compile(r"[.]+")
 _PARTS = re.compile(r"[\-_]+")
@@ -47,27 +47,31 @@ def _tokens(text: str, *, plain: bool) -> Iterator[str]:
         for run in _ASCII_RUN.findall(text):
             yield from _identifier(run, plain)
         return
-    for unspaced, run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+    for unspaced, run in _runs().findall(unicodedata.normalize("NFKC", text)):
         if unspaced:
             yield from _pairs(unspaced)
         else:
             yield from _identifier(run, plain)
 
 
+@cache
+def _runs() -> re.Pattern[str]:
+    # Takes 3 ms to compile, and most queries are ASCII.
+    return re.compile(rf"([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])\w|[{_JOINERS}])+)")
+
+
 def _pairs(run: str) -> Iterator[str]:
-    # Casefold: the range holds full-width forms of no script with case, but tokens promise to be folded.
     if len(run) == 1:
-        yield run.casefold()
-        return
+        yield run
     for at in range(len(run) - 1):
-        yield run[at : at + 2].casefold()
+        yield run[at : at + 2]
 
 
 def _identifier(run: str, plain: bool) -> Iterator[str]:
     whole = _trimmed(run)
     if not whole:
         return
-    if whole.isalnum() and not _has_seam(whole):
+    if whole.isalnum() and len(_humps(whole)) < 2:
         if plain and len(whole) > 1:
             yield whole.casefold()
         return
@@ -103,21 +107,9 @@ def _trimmed(run: str) -> str:
     return whole
 
 
-def _has_seam(word: str) -> bool:
-    """A place inside where a digit meets a letter or a capital follows a small letter."""
-    before = _kind(word[0])
-    for letter in word[1:]:
-        now = _kind(letter)
-        if now != before and not (before == "A" and now == "a"):
-            return True
-        # `ABc`: the capital before a small letter begins a part of its own.
-        before = now
-    return len(word) > 2 and word[0].isupper() and word[1].isupper() and not word.isupper() and not word.isdigit()
-
-
 def _humps(name: str) -> list[str]:
     """`HTTP2Error` gives HTTP2, HTTP, Error; `maxRetries` gives max, Retries."""
-    if name.islower() and name.isalpha():
+    if len(name) > LONGEST or (name.islower() and name.isalpha()):
         return []
     parts: list[str] = []
     start = 0
@@ -134,7 +126,7 @@ def _humps(name: str) -> list[str]:
     parts.append(name[start:])
     for part in list(parts):
         bare = part.rstrip("0123456789")
-        if bare != part:
+        if bare and bare != part:
             parts.extend((bare, part[len(bare) :]))
     return parts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import sys
 import time
 from collections.abc import Iterator
 from os import environ
@@ -23,11 +23,11 @@ from vir_core.contract import (
 )
 from vir_core.contract import Source as SourceName
 from vir_core.index import Index, passage_count
-from vir_core.journal import Journal, Reading, Texts
+from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
-from vir_core.memory import Memory, Observation, Spool, counted, observe, trust_of
+from vir_core.memory import Census, Gate, Memory, Spool, counted, current_gate, take_census
 from vir_core.transcripts import Found, find
-from vir_core.vault import NoVault, Seen, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
+from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
 
 KEPT_DAYS = 30
 """Days after which Claude Code deletes a transcript, by default."""
@@ -40,9 +40,10 @@ class Look(Struct, frozen=True, kw_only=True):
 
     vault: Vault | None
     standing: Standing | None
-    reading: Reading[Memory] | None
+    gate: Gate | None
     seen: Seen | None
-    observation: Observation | None
+    census: Census | None
+    textless: int
     index: IndexStatus | None
     sources: tuple[SourceStatus, ...]
     troubles: tuple[tuple[str, str], ...]
@@ -55,12 +56,12 @@ def doctor(request: DoctorRequest) -> DoctorReply:
     look = _look(request)
     return DoctorReply(
         version=__version__,
-        python=platform.python_version(),
+        python=".".join(str(part) for part in sys.version_info[:3]),
         vault=_vault_status(look),
         journal=_journal_status(look),
         index=look.index,
         sources=look.sources,
-        last_run=_last_run(look),
+        last_run=(look.gate.last_run or None) if look.gate else None,
         problems=tuple(find_problems(look)),
     )
 
@@ -102,39 +103,39 @@ def _vault_problems(look: Look) -> Iterator[Problem]:
 
 
 def _history_problems(look: Look) -> Iterator[Problem]:
-    if look.reading is None:
+    if look.gate is None:
         return
-    memory = look.reading.projection
-    damage = look.reading.damage
+    marks, newer = look.gate.marks, look.gate.newer
+    damage = marks.damage
     if damage.total:
         yield Problem(
             what="A part of this vault's history cannot be read; everything around it can.",
             why=f"{damage.total} damaged places in the history files.",
             fix="Nothing you need to do. If another device or a backup has the same files whole, put them back.",
         )
-    if look.reading.missing:
+    if marks.missing:
         yield Problem(
-            what=f"{look.reading.missing} history entries are missing from the vault and are answered from this machine's copy.",
+            what=f"{len(marks.missing)} history entries are missing from the vault and are answered from this machine's copy.",
             why="A sync tool or a restored backup took them away.",
             fix="Run `vir_core run`: what this machine wrote is put back. Let the other devices sync for the rest.",
         )
-    if look.reading.absent:
+    if marks.absent:
         yield Problem(
             what="Some notes are not found yet.",
-            why=f"{look.reading.absent} history files are still in the cloud.",
+            why=f"{len(marks.absent)} history files are still in the cloud.",
             fix="Open the folder in your sync tool and let it download.",
         )
-    if memory.newer:
-        version = max(memory.newer.values())
+    if newer:
+        version = max(newer.values())
         yield Problem(
-            what=f"{len(memory.newer)} notes are held back.",
+            what=f"{len(newer)} notes are held back.",
             why=f"vir {version} on another device decided something about them that this version does not know.",
             fix=f"Install vir {version} or newer here.",
         )
 
 
 def _note_problems(look: Look) -> Iterator[Problem]:
-    seen = look.observation
+    seen = look.census
     if seen is None:
         return
     if seen.vanished:
@@ -149,16 +150,16 @@ def _note_problems(look: Look) -> Iterator[Problem]:
             why="They wait for the history of another device.",
             fix="Let vir/store sync too; Obsidian Sync carries it only with *Sync all other types* on.",
         )
-    if seen.textless:
+    if look.textless:
         yield Problem(
-            what=f"{_notes(len(seen.textless))} not found when you ask.",
+            what=f"{_notes(look.textless)} not found when you ask.",
             why="Their texts have not arrived from another device.",
             fix="Let vir/store sync too; Obsidian Sync carries it only with *Sync all other types* on.",
         )
-    for note, files in seen.copies.items():
+    for files in _copied(look):
         yield Problem(
-            what=f"Changes you make in {files[0].path} are not found when you ask.",
-            why=f"It is a copy of {seen.present[note].path}: both carry the same vir_id.",
+            what=f"Only one of {' and '.join(file.path for file in files)} is found when you ask.",
+            why="They carry the same vir_id: one is a copy of the other.",
             fix="Remove the property vir_id from the one that should be a note of its own, or delete one.",
         )
     for path, why in seen.broken.items():
@@ -202,6 +203,10 @@ def _notes(number: int) -> str:
     return "1 note is" if number == 1 else f"{number} notes are"
 
 
+def _copied(look: Look) -> list[tuple[SeenFile, ...]]:
+    return [] if look.seen is None else [files for files in look.seen.notes.values() if len(files) > 1]
+
+
 def _look(request: DoctorRequest) -> Look:
     sources, troubles = _sources(request)
     try:
@@ -210,9 +215,10 @@ def _look(request: DoctorRequest) -> Look:
         return Look(
             vault=None,
             standing=None,
-            reading=None,
+            gate=None,
             seen=None,
-            observation=None,
+            census=None,
+            textless=0,
             index=None,
             sources=sources,
             troubles=troubles,
@@ -224,22 +230,29 @@ def _look(request: DoctorRequest) -> Look:
     journal = Journal(
         vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
     )
-    reading = journal.read(Memory)
+    gate, _ = current_gate(journal, state / "gate" if state else None)
     table = SeenTable.load(state, vault.root) if state else SeenTable()
     seen = walk(vault, table)
-    has_text = Texts(vault.store).has if reading.devices > 1 else None
     return Look(
         vault=vault,
         standing=standing,
-        reading=reading,
+        gate=gate,
         seen=seen,
-        observation=observe(reading.projection, seen, table.files, has_text),
+        census=take_census(gate.trusts(), seen, table.files),
+        textless=_textless(vault, journal) if gate.marks.devices > 1 else 0,
         index=_index_status(vault) if state else IndexStatus(state="missing", passages=0),
         sources=sources,
         troubles=troubles,
         promises=len(Spool(state).open()) if state else 0,
         no_vault=None,
     )
+
+
+def _textless(vault: Vault, journal: Journal) -> int:
+    """Notes whose text has not arrived: with a single device all are here, and nothing is looked for."""
+    has = Texts(vault.store).has
+    notes = journal.read(Memory).projection.notes.values()
+    return sum(1 for note in notes if note.written is not None and not has(note.written.text))
 
 
 def _index_status(vault: Vault) -> IndexStatus:
@@ -276,36 +289,26 @@ def _status(name: str, folder: Path, here: bool, found: Found) -> SourceStatus:
 
 
 def _vault_status(look: Look) -> VaultStatus | None:
-    if look.vault is None or look.reading is None or look.observation is None:
+    if look.vault is None or look.gate is None or look.census is None:
         return None
-    memory, observation = look.reading.projection, look.observation
-    here = (note for note in memory.notes.values() if note.written is not None and note.id not in observation.absent)
-    trusts: list[Trust] = [trust_of(note) for note in here]
+    census = look.census
+    trusts: list[Trust] = [value for note, value in look.gate.trusts().items() if note not in census.absent]
+    complete = look.seen is not None and look.seen.complete
     return VaultStatus(
         path=str(look.vault.root),
         folder=look.vault.folder,
         id=look.vault.id,
         notes=len(trusts),
         states=counted(trusts),
-        removed=len(observation.absent),
-        waiting=len(observation.waiting),
-        copies=sum(len(files) for files in observation.copies.values()),
-        broken=len(observation.broken),
+        removed=len(census.absent) if complete else 0,
+        waiting=len(census.waiting),
+        copies=sum(len(files) - 1 for files in _copied(look)),
+        broken=len(census.broken),
     )
 
 
 def _journal_status(look: Look) -> JournalStatus | None:
-    if look.reading is None:
+    if look.gate is None:
         return None
-    return JournalStatus(
-        lines=look.reading.lines,
-        devices=look.reading.devices,
-        bytes=look.reading.bytes,
-        damaged=look.reading.damage.total,
-    )
-
-
-def _last_run(look: Look) -> str | None:
-    if look.reading is None:
-        return None
-    return max((run.at for run in look.reading.projection.runs.values() if run.at), default=None)
+    marks = look.gate.marks
+    return JournalStatus(lines=marks.lines, devices=marks.devices, bytes=marks.bytes, damaged=marks.damage.total)

@@ -189,7 +189,7 @@ def _evidence(lessons: tuple[Lesson, ...]) -> str:
         lines.append(
             " ".join(part for part in (f"> {number}.", _lead(lesson.lead), f"“{inert(lesson.quote.text)}”") if part)
         )
-        lines.extend(f">     - *{inert(turn.who)}:* {_turn(turn)}" for turn in lesson.around)
+        lines.extend(f">     - *{inert(turn.who)}*: {_turn(turn)}" for turn in lesson.around)
     return "\n".join(lines)
 
 

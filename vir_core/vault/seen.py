@@ -27,7 +27,7 @@ _LONGEST_FRONT = 1 << 20
 _SKIPPED = frozenset({"node_modules"})
 
 
-class SeenFile(Struct, frozen=True, array_like=True):
+class SeenFile(Struct, frozen=True, array_like=True, gc=False):
     """One markdown file. `path` is relative to the vault root, with `/`; `id` is empty for a file that is none of ours;
     `body` is the sha256 of the bytes below the frontmatter (ours only); `broken` says why its properties cannot be read.
     `settled` is False when the file was so young that it could change once more without a new time or size."""
