@@ -1,6 +1,6 @@
 """A synthetic corpus of transcripts with the mix of shapes that real ones have.
 
-    python bench/make_corpus.py /tmp/corpus --files 1500 --total-mb 300 --seed 1
+    python -m bench.make_corpus /tmp/corpus --files 1500 --total-mb 300 --seed 1
 
 Lines average 2.9 kB and files lie between 5 KB and 3 MB, log-normally, as counted over the public transcripts; 40 % of
 the files are subagents below their parent, 20 % are Codex rollouts. It measures reading, not understanding: real files
@@ -13,14 +13,12 @@ import argparse
 import hashlib
 import os
 import random
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from json.encoder import encode_basestring
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from vocabulary import PROJECTS, Author
+from bench.vocabulary import PROJECTS, Author
 
 SMALLEST, LARGEST = 5_000, 3_000_000
 MEAN_LINE = 2_900

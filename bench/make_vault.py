@@ -1,6 +1,6 @@
 """A synthetic vault, made through the rooms that make real ones.
 
-    python bench/make_vault.py /tmp/bench-vault --notes 10000 --lines 50000 --seed 1
+    python -m bench.make_vault /tmp/bench-vault --notes 10000 --lines 50000 --seed 1
 
 Notes, texts and journal lines are written by `vault/` and `journal/` as a run writes them, so that what is measured on
 top reads true shapes. Two things differ: words are drawn (see vocabulary.py), and fsync is off while writing, because a
@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import os
 import random
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from vocabulary import PROJECTS, Author
-
+from bench.vocabulary import PROJECTS, Author
 from vir_core import journal as history
 from vir_core.memory.acts import EvidenceRef, NoteWritten, RunFinished, SessionSettled
 from vir_core.memory.facts import Memory
