@@ -285,7 +285,7 @@ def test_plan_heading_names_the_session_not_the_hand_over_sentence() -> None:
 def test_titles_have_no_markup_no_ending_mark_and_fit() -> None:
     long = "please refactor the **very long** `module_name_here` thing so that it handles all of the seven different kinds of input files we get from partners."
     found = note(("prompt", long), ("assistant", f"{CAUSE} {FIX}"))
-    assert len(found.title) <= 70
+    assert len(found.title) <= 74
     assert not set("`*") & set(found.title)
     assert found.title[-1] not in ".…,:;"
 
@@ -331,6 +331,187 @@ def test_placeholders_of_secrets_never_reach_a_title() -> None:
         ("assistant", f"{CAUSE} {FIX}"),
     )
     assert "secret" not in found.title and "hunter2x" not in str(found)
+
+
+LEADS = [
+    # the thing a sentence speaks of
+    ("The worker hung because `ingest()` held a pooled connection across an HTTP call.", "`ingest()`"),
+    ("I'd move resources with `terraform state mv` rather than remove and import them.", "`terraform state mv`"),
+    # a label is the lead, and no part of the text
+    ("Decision: keep `max_size=2` over raising it, because a bigger pool only hides the wait.", "Decision"),
+    ("**Root cause:** the pool is never released because `release()` is skipped on errors.", "Root cause"),
+    (
+        "Die Ursache: Liveness und Readiness fragen denselben Endpunkt, weil `/healthz` die Datenbank prüft.",
+        "Die Ursache",
+    ),
+    ("结论：必须同时检查 `isComposing` 和 `keyCode`，因为 Safari 先结束组合输入再发送按键事件。", "结论"),
+    # none is better than the beginning said twice, a plain word or half a phrase
+    ("`prevent_destroy` cannot be set on a module call, only on a resource inside of the module.", ""),
+    ("Your laptop only works because the old client sends no ACL by default.", ""),
+    ("A plan of `apps` takes 50 s instead of 9 min because every state is read only once.", ""),
+    ("Arithmetic on aware datetimes is wall-clock arithmetic, so it never sees the change of offset.", ""),
+]
+
+
+@pytest.mark.parametrize(("sentence", "lead"), LEADS, ids=range(len(LEADS)))
+def test_a_lead_names_the_thing_or_there_is_none(sentence: str, lead: str) -> None:
+    lesson = note(("prompt", "why does this happen in the deploy job?"), ("assistant", sentence)).lessons[0]
+    assert lesson.lead == lead
+    assert sentence.replace("*", "").endswith(lesson.text)
+    assert not lead or not lesson.text.startswith(lead.strip("`"))
+
+
+def test_one_cause_said_twice_is_one_lesson_and_another_of_the_same_thing_is_not() -> None:
+    first = "The root cause is that `ingest()` keeps its database connection while it waits for the gauge's web server."
+    again = "The worker hung because `ingest()` held a pooled connection across an HTTP call without a timeout."
+    other = "Parsing is slow because `ingest()` compiles the schema for each row it reads."
+    found = note(
+        ("prompt", "the worker hangs"),
+        ("assistant", first),
+        ("prompt", "ok, fix it"),
+        ("assistant", f"{again} {other}"),
+    )
+    assert (first in texts(found)) != (again in texts(found))
+    assert other in texts(found)
+
+
+def test_sentences_of_a_chinese_list_are_lessons_of_their_own_and_short_items_keep_its_marks() -> None:
+    long = note(
+        ("prompt", "先查原因"),
+        (
+            "assistant",
+            "修复分两处，因为两个地方都会提交：\n\n- `NoteInput.tsx` 必须在提交之前检查 `event.isComposing`，否则选词的回车会提交备注。\n"
+            "- `Form.tsx` 里的全局快捷键监听也必须做同样的判断，否则 Safari 仍然会提交。",
+        ),
+    )
+    assert len(long.lessons) == 2 and "。；" not in texts(long)
+    short = note(
+        ("prompt", "升级 go"),
+        (
+            "assistant",
+            "必须同时修改两个文件，因为 CI 读取 `mise.toml`：\n\n- `mise.toml` 工具配置。\n- `go.mod` 模块声明。",
+        ),
+    )
+    assert (
+        short.lessons[0].text
+        == "必须同时修改两个文件，因为 CI 读取 `mise.toml`：`mise.toml` 工具配置；`go.mod` 模块声明。"
+    )
+
+
+def test_a_sentence_that_refers_to_another_is_shown_with_it_or_not_at_all() -> None:
+    antecedent = "`GaugeCache` never expires its rows, because nobody calls `evict()`."
+    referring = "That means every price is stale after the first import, even when `refresh()` runs."
+    joined = note(("prompt", "prices are stale"), ("assistant", f"{antecedent}\n\n{referring}"))
+    assert any(antecedent in lesson.text and referring in lesson.text for lesson in joined.lessons)
+    alone = note(
+        ("prompt", "prices are stale"),
+        (
+            "assistant",
+            f"{referring}\n\n- {antecedent}\n- `import_prices()` must call `evict()` first, because rows stay.",
+        ),
+    )
+    assert antecedent in texts(alone)
+    assert referring not in texts(alone)
+
+
+def test_an_answer_is_kept_without_the_words_that_agree() -> None:
+    found = note(
+        ("prompt", "we could put the buffer on NFS"),
+        ("assistant", "A buffer on NFS is fine with `WAL` mode."),
+        ("prompt", "no, that's wrong"),
+        (
+            "assistant",
+            "You are right and I was wrong: WAL keeps its index in shared memory, so on NFS it can corrupt `buffer.db`.",
+        ),
+    )
+    assert found.lessons[0].text.startswith("WAL keeps its index in shared memory")
+
+
+def test_rules_of_the_person_are_kept_whatever_they_open_with() -> None:
+    found = note(
+        *SESSION[:-3],
+        ("prompt", "ah, good. and from now on never print .env files, use a list of variable names only."),
+        ("assistant", "Understood."),
+    )
+    rule = next(lesson for lesson in found.lessons if lesson.lead == "Your rule")
+    assert rule.text == "from now on never print .env files, use a list of variable names only."
+
+
+def test_a_rule_that_opens_with_no_keeps_its_no() -> None:
+    found = note(
+        *SESSION[:8], ("prompt", "no downtime migrations are a must here, never both in one deploy"), *SESSION[-1:]
+    )
+    assert "no downtime migrations are a must here" in texts(found)
+
+
+def test_summary_says_no_agreement_and_repeats_no_lesson() -> None:
+    found = note(
+        *SESSION[:8],
+        ("prompt", "agreed, do that. the payment gateway test should use a fake clock as well"),
+        ("assistant", "I moved the send out of the block."),
+    )
+    assert "agreed" not in found.summary
+    assert "Then: the payment gateway test should use a fake clock as well." in found.summary
+    assert "I moved the send" not in found.summary
+    assert not any(lesson.text in found.summary for lesson in found.lessons)
+
+
+def test_a_command_the_person_typed_is_no_goal_when_they_said_one() -> None:
+    found = note(("command", "! git log --oneline -2"), *SESSION)
+    assert found.summary.startswith("Asked: The checkout command")
+
+
+def test_context_names_files_and_whole_commands_only() -> None:
+    found = note(
+        *SESSION[:5],
+        ("tool_call", "/home/dev/shop/src/text.ts: text(node.value) → text(clean(node.value)) \\u200b", "Edit"),
+        ("tool_call", "Update src/session.rs; Add src/plan.rs", "apply_patch"),
+        ("tool_call", "rg 'a|b; c' src | head", "Bash"),
+        ("tool_call", 'git commit -m "One\n\nTwo lines of it; and more" && make check all', "Bash"),
+        ("tool_call", "bash -lc 'cd x && pytest -q tests; echo done'", "Bash"),
+        ("assistant", FIX),
+    )
+    assert "Changed `src/text.ts`, `src/session.rs` and `src/plan.rs`." in found.context
+    assert "`make check all`" in found.context and "`pytest -q tests`" in found.context
+    for wrong in ("node.value", "/u200b", "c' src", "Two lines"):
+        assert wrong not in found.context
+    windows = note(
+        *SESSION[:5],
+        ("tool_call", r"C:\work\shop\src\text.ts", "Write"),
+        ("assistant", FIX),
+        facts=Facts(cwd=r"C:\work\shop"),
+    )
+    assert "`src/text.ts`" in windows.context
+
+
+TITLES = [
+    ("Importing the [[crew handbook]] <script>#safely</script>", (), "anything", "Importing the crew handbook safely"),
+    (
+        "",
+        ("mira/fix-payment-shutdown-hang",),
+        "can you address the PR comments?",
+        "Payment shutdown hang",
+    ),
+    ("", ("main",), "The payment client hangs at exit, why?", "The payment client hangs at exit"),
+    (
+        "",
+        ("main",),
+        "what happens currently if I have an open gateway and the payment process exits?",
+        "Open gateway and the payment process exits",
+    ),
+    (
+        "",
+        ("main",),
+        "payment-client waits forever when the gateway hangs",
+        "Payment-client waits forever when the gateway hangs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "branches", "asked", "title"), TITLES, ids=range(len(TITLES)))
+def test_titles_name_the_topic(given: str, branches: tuple[str, ...], asked: str, title: str) -> None:
+    found = note(("prompt", asked), ("assistant", f"{CAUSE} {FIX}"), facts=Facts(title=given, branches=branches))
+    assert found.title == title
 
 
 WORDS = st.sampled_from(
@@ -388,10 +569,7 @@ def test_hostile_markdown_never_breaks_a_quote(said: list[tuple[TurnKind, list[s
     if isinstance(found, Extract):
         by_id = {turn.id: turn.text for turn in c.turns}
         assert found.title and found.summary and found.lessons
-        assert all(
-            lesson.quote and lesson.quote in by_id[lesson.turn_id] and lesson.text
-            for lesson in found.lessons
-        )
+        assert all(lesson.quote and lesson.quote in by_id[lesson.turn_id] and lesson.text for lesson in found.lessons)
 
 
 @pytest.mark.slow

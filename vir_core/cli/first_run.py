@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import msgspec
 
-from vir_core.cli.show import DRIVER_WORDS, count, counts, show, size
+from vir_core.cli.progress import shown_progress
+from vir_core.cli.show import DRIVER_WORDS, count, counts, show
 from vir_core.contract import Request, RunReply, RunRequest
 from vir_core.verbs import TABLE
 
 FIRST = 10
+A_FEW = 50
+"""New sessions that a person who has run this before need not be asked about."""
 
 
 def walk(request: Request) -> int:
-    """The conversation. Where everything fits into the first ten notes, nothing is asked."""
+    """The conversation. Where everything fits into the first ten notes, nothing is asked; nor later, when a few are new."""
     assert isinstance(request, RunRequest)
-    verb = TABLE["run"]
     if request.dry_run or request.limit is not None:
-        return _finish(request, verb.run(request))
-    planned = verb.run(msgspec.structs.replace(request, dry_run=True))
-    assert isinstance(planned, RunReply)
-    if len(planned.planned) <= FIRST and planned.unchanged:
-        return _finish(request, verb.run(request))
+        return _finish(request, _run(request))
+    planned = _run(msgspec.structs.replace(request, dry_run=True))
+    if planned.unchanged and len(planned.planned) <= A_FEW:
+        return _finish(request, _run(request))
     print(screen(planned))
-    first = verb.run(msgspec.structs.replace(request, limit=FIRST))
-    assert isinstance(first, RunReply)
+    if not planned.planned:
+        return _finish(request, planned)
+    first = _run(msgspec.structs.replace(request, limit=FIRST))
     rest = len(planned.planned) - min(FIRST, len(planned.planned))
     if rest <= 0:
         return _finish(request, first)
@@ -31,7 +33,7 @@ def walk(request: Request) -> int:
     if not _yes(f"Read the other {count(rest, 'session')} now? [y/N] "):
         print("Left for later: run the same command again whenever you like.")
         return 1 if first.failed else 0
-    return _finish(request, verb.run(request))
+    return _finish(request, _run(request))
 
 
 def screen(planned: RunReply) -> str:
@@ -41,7 +43,7 @@ def screen(planned: RunReply) -> str:
         projects[item.project] = projects.get(item.project, 0) + 1
     shown = dict(sorted(projects.items(), key=lambda entry: -entry[1])[:8])
     lines = [
-        f"Found {count(sum(planned.drivers.values()), 'session file')} ({size(planned.bytes)} read). Driven by:",
+        f"Found {count(sum(planned.drivers.values()), 'session file')}, driven by:",
         *counts(planned.drivers, DRIVER_WORDS),
         "",
         f"{count(len(planned.planned), 'session')} of yours to read, by project:",
@@ -58,6 +60,13 @@ def screen(planned: RunReply) -> str:
     return "\n".join(lines)
 
 
+def _run(request: RunRequest) -> RunReply:
+    with shown_progress(as_json=False) as tell:
+        reply = TABLE["run"].run(request, tell)
+    assert isinstance(reply, RunReply)
+    return reply
+
+
 def _paths(reply: RunReply) -> str:
     return "\n".join(f"  {note.path}" for note in reply.written)
 
@@ -69,7 +78,6 @@ def _yes(question: str) -> bool:
         return False
 
 
-def _finish(request: RunRequest, reply: object) -> int:
-    assert isinstance(reply, RunReply)
+def _finish(request: RunRequest, reply: RunReply) -> int:
     print(show("run", request, reply))
     return 1 if reply.failed else 0

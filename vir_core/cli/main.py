@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from vir_core.cli.options import UsageError, request_fields, top_parser, verb_parser
-from vir_core.contract import Progress, Reply, Request, decode_request, encode_error, encode_reply, request_of
-from vir_core.verbs import TABLE, OnProgress, Verb, explain
+from vir_core.cli.progress import shown_progress
+from vir_core.contract import Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.verbs import TABLE, Verb, explain
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +61,8 @@ def _run(words: list[str]) -> int:
     else:
         request = request_of(verb.name, request_fields(verb, parsed))
     if parsed.json:
-        reply = verb.run(request, _progress(parsed))
+        with shown_progress(as_json=_wants_progress(parsed), quiet=True) as tell:
+            reply = verb.run(request, tell)
         _write(encode_reply(reply))
         return _code(reply)
     return _for_a_person(verb, request, parsed)
@@ -73,19 +75,14 @@ def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
         return walk(request)
     from vir_core.cli.show import show
 
-    reply = verb.run(request, _progress(parsed))
+    with shown_progress(as_json=_wants_progress(parsed)) as tell:
+        reply = verb.run(request, tell)
     print(show(verb.name, request, reply))
     return _code(reply)
 
 
-def _progress(parsed: object) -> OnProgress | None:
-    if getattr(parsed, "progress", None) != "json":
-        return None
-
-    def report(progress: Progress) -> None:
-        sys.stderr.write(encode_reply(progress).decode() + "\n")
-
-    return report
+def _wants_progress(parsed: object) -> bool:
+    return getattr(parsed, "progress", None) == "json"
 
 
 def _code(reply: Reply) -> int:

@@ -38,9 +38,8 @@ _STOP_WORDS = (
     "der die das und ist nicht ein eine mit auf les des une est pas que pour dans los las una que con por para"
 )
 _STOP = frozenset(_STOP_WORDS.split())
-_COMMON_STEMS = frozenset(
-    "cause becau root issue probl reaso chang error fail faile faili test tests after befor while witho inste never alway".split()
-)
+_COMMON_STEM_WORDS = "cause becau root issue probl reaso chang error fail faile faili test tests after befor while witho inste never alway"
+_COMMON_STEMS = frozenset(_COMMON_STEM_WORDS.split())
 _NUMBER = re.compile(
     r"(?<![\w.])\d+(?:[.,]\d+)?\s?(?:ms|s|sec|seconds?|min|minutes?|h|hours?|kb|mb|gb|bytes?|%|x|lines?|px|times|个|秒|分)?\b"
 )
@@ -64,7 +63,8 @@ def _candidate(
         words=words,
         names=names,
         stems=frozenset(word[:5] for word in words),
-        besides=frozenset(word[:5] for word in words - parts if len(word) >= 4 or ord(word[0]) > 0x2E80) - _COMMON_STEMS,
+        besides=frozenset(word[:5] for word in words - parts if len(word) >= 4 or ord(word[0]) > 0x2E80)
+        - _COMMON_STEMS,
         kind=kind,
         blames=bool(cues.BLAMES.search(text)),
         retracted=retracted,
@@ -103,7 +103,7 @@ def candidates_of(
         after_error = any(turns[j].who == "error" for j in range(max(0, index - 3), index))
         found: list[Candidate] = []
         for unit in units(turn.text):
-            unit = _with_antecedent(turn.text, unit)
+            unit = _answer_itself(turn.text, _with_antecedent(turn.text, unit))
             text = shown(turn.text, unit)
             score, kind = _score_agent(text, unit, turn, frequent)
             if score <= 0:
@@ -111,9 +111,7 @@ def candidates_of(
             score += place if turn.kind != "plan" else -0.3
             if after_error and kind == "cause":
                 score += 0.4
-            found.append(
-                _candidate(turn, unit, text, score - penalty, kind, retracted=penalty >= 4)
-            )
+            found.append(_candidate(turn, unit, text, score - penalty, kind, retracted=penalty >= 4))
         return found
     if turn.who in ("you", "answer"):
         return _person_candidates(turn, frequent)
@@ -158,7 +156,7 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
     length = len(text) + cjk
     if length < FEWEST_CHARS or length > LONGEST * 1.5 or CUT in text:
         return 0.0, ""
-    if text.endswith(("?", "？", ":", "：", "…")) or text.count("`") % 2:
+    if text.endswith(("?", "？", ":", "：", "…")) or text.count("`") % 2 or _half_quoted(text):
         return 0.0, ""
     if unit.form == "list" and ("?" in text or "？" in text):
         return 0.0, ""
@@ -195,8 +193,8 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         kind = "rule" if kind in ("said", "change") else kind
     if unit.form == "item" and unit.intro and cues.OPEN_INTRO.search(unit.intro):
         score -= 1.3
-    elif not cause and cues.BLAMING_INTRO.search(f"{unit.heading} {unit.intro}"):
-        score += 0.8
+    elif cues.BLAMING_INTRO.search(f"{unit.heading} {unit.intro}"):
+        score += 0.4 if cause else 0.8
         kind = "cause"
     if cues.FAULT.search(text):
         score += 0.5
@@ -235,7 +233,7 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         score -= 0.8
     if cues.TRIVIAL.search(text):
         score -= 0.8
-    if cues.ADVICE.search(text):
+    if cues.ADVICE.search(text) or cues.NEXT_LABEL.match(text) or re.match(r"^[A-H1-9]\)", text):
         score -= 0.9
     if cues.PROPOSED.search(text):
         score -= 0.9
@@ -262,6 +260,20 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
     return score, kind
 
 
+def _answer_itself(text: str, unit: Unit) -> Unit:
+    """Without the `you are right:` that what is said begins with."""
+    match = cues.ANSWERED.match(text[unit.start : unit.end]) if unit.form == "sentence" else None
+    if match is None or unit.end - unit.start - match.end() < 40:
+        return unit
+    return Unit(start=unit.start + match.end(), end=unit.end, form=unit.form, heading=unit.heading, first=unit.first)
+
+
+def _half_quoted(text: str) -> bool:
+    """Whether a quotation opens or closes outside of the text; code spans and inches aside."""
+    bare = re.sub(r"`[^`]*`|\d\"", "", text)
+    return bool(bare.count('"') % 2) or bare.count("“") != bare.count("”")
+
+
 def _mostly_code(text: str) -> bool:
     outside = re.sub(r"`+[^`]*`+", "", text)
     letters = sum(char.isalpha() for char in outside)
@@ -285,6 +297,12 @@ _REQUEST = re.compile(
 )
 
 
+# A request that holds for more than this once.
+_GENERAL = re.compile(
+    r"(?i)\beverywhere(?=[,.!]|$)|\b(?:always|never|from now on|rather than|in general|every|rule|convention|style guide|regel|immer|überall|partout|toujours|siempre)\b|всегда|везде|总是|以后|所有|常に|必ず"
+)
+
+
 def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Candidate]:
     text = turn.text
     # Long prompts are mostly pasted: only what reads as a rule in them is the person's own.
@@ -295,18 +313,24 @@ def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Cand
         body = shown(text, unit)
         cjk = sum(ord(char) > 0x2E80 for char in body)
         length = len(body) + cjk
-        if not 28 <= length <= LONGEST * 1.3 or CUT in body or "REDACTED" in body or _mostly_code(body):
+        if (
+            not 28 <= length <= LONGEST * 1.3
+            or CUT in body
+            or "REDACTED" in body
+            or _mostly_code(body)
+            or _half_quoted(body)
+        ):
             continue
         wish = bool(cues.WISH.search(body))
         if not wish:
             continue
         if cjk < 4 and not _OWN_WORDS.search(body):
             continue
-        reason = bool(cues.CAUSE.search(body))
+        reason = bool(cues.CAUSE.search(body)) or bool(re.search(r"(?i)\bwe (?:had|tried|got burned)\b", body))
         rule = (
             bool(
                 re.search(
-                    r"(?i)\b(?:never|always|don't|do not|must|should|we use|instead|rather than|prefer|explicitly|from now on|make sure)\b",
+                    r"(?i)\b(?:never|always|don't|do not|must|should|we use|instead|rather than|prefer|explicitly|from now on|make sure|rule|regel|everywhere|no \w+ and no)\b",
                     body,
                 )
             )
@@ -320,12 +344,16 @@ def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Cand
             score -= 0.9 if not re.search(r"(?i)\b(?:instead|rather|just|explicitly)\b", body) else 0.2
         if turn.kind in ("refusal", "answer"):
             score += 0.5
-        if _REQUEST.match(body) and not reason:
+        if _GENERAL.search(body) and not body.endswith(("?", "？")):
+            score += 0.3
+        if _REQUEST.match(body) and not reason and not _GENERAL.search(body):
             score -= 0.7
         if pasted or length > 240:
             score -= 0.9
         if length < 45:
             score -= 0.5
+        if re.search(r"(?i)\b(?:don't|do not|not) (?:know|sure)\b|\bi wonder\b|不知道|不确定|weiß nicht|не знаю", body):
+            score -= 1.2
         if cues.PERSON_DISAGREES.search(body) and not reason:
             score -= 0.5
         topic = sorted((frequent[word] for word in words_of(body)), reverse=True)[:4]

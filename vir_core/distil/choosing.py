@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from vir_core.distil import cues
 from vir_core.distil.candidates import Candidate
 from vir_core.distil.episodes import Episode
 
@@ -53,10 +54,13 @@ def choose(candidates: list[Candidate]) -> list[Candidate]:
     chosen: list[Candidate] = []
     per_turn: Counter[int] = Counter()
     wishes = 0
+    # A long conversation is steered by what the person says they want.
+    spoken = len({c.turn.n for c in candidates if c.kind == "wish"})
+    most_wishes = 2 if spoken < 4 else 3
     for candidate in ranked:
         if len(chosen) == MOST_LESSONS:
             break
-        if candidate.score < _threshold(ranked[0].score, len(chosen)):
+        if candidate.score < _threshold(ranked[0].score, len(chosen) - wishes):
             break
         twin = next((n for n, c in enumerate(chosen) if alike(c, candidate) >= SAME), -1)
         if twin >= 0:
@@ -65,17 +69,21 @@ def choose(candidates: list[Candidate]) -> list[Candidate]:
                 chosen[twin] = candidate
             continue
         if candidate.kind == "wish":
-            if wishes == 2:
+            if wishes == most_wishes:
                 continue
             wishes += 1
         if per_turn[candidate.turn.n] == (4 if len(candidate.turn.text) < 1500 else 5):
             continue
         per_turn[candidate.turn.n] += 1
         chosen.append(candidate)
-    wish = next((c for c in ranked if c.kind == "wish"), None)
-    if chosen and not wishes and wish and wish.score >= STRONG_WISH and all(alike(c, wish) < SAME for c in chosen):
-        # What the person said about how they want things is worth more than one more detail.
-        chosen = [*chosen[: MOST_LESSONS - 1], wish]
+    # What the person said about how they want things is worth more than one more detail.
+    left = [c for c in ranked if c.kind == "wish" and c.score >= STRONG_WISH and c not in chosen]
+    for wish in left:
+        if chosen and wishes < most_wishes and all(alike(c, wish) < SAME for c in chosen):
+            if len(chosen) == MOST_LESSONS:
+                chosen.pop(max(n for n, c in enumerate(chosen) if c.kind != "wish"))
+            chosen.append(wish)
+            wishes += 1
     # One report of a change alone (a file made, a test adapted) is what the repository's history already says.
     if len(chosen) == 1 and chosen[0].kind in ("change", "said") and chosen[0].score < ALONE:
         return []
@@ -114,6 +122,11 @@ def outcome_of(closing: list[Candidate], chosen: list[Candidate]) -> Candidate |
         and c.unit.form in ("sentence", "list")
         and (c.names or len(c.words) >= 9)
         and not _LABELLED.match(c.text)
+        and not cues.REFERS.match(c.text)
+        and not cues.PROPOSED.match(c.text)
+        and not cues.NEXT_LABEL.match(c.text)
+        and not (c.kind == "change" and cues.ABOUT_TESTS.search(c.text))
+        and not cues.HYPOTHESIS.search(c.text)
         and not any(alike(c, other) >= SAME for other in chosen)
     ]
 

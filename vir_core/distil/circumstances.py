@@ -51,7 +51,11 @@ def context_of(turns: tuple[CondensedTurn, ...], facts: Facts, said: list[frozen
             for command in _commands(turn.text):
                 runs[command] += 1
     parts: list[str] = []
-    top = [path for path, _ in files.most_common(4) if path and len(path) <= 90 and "{" not in path and "/plans/" not in path]
+    top = [
+        path
+        for path, _ in files.most_common(4)
+        if path and len(path) <= 90 and "{" not in path and "/plans/" not in path
+    ]
     branch = next((b for b in branches if b and b not in ("HEAD", "main", "master")), "")
     if top:
         more = len(files) - len(top)
@@ -105,13 +109,19 @@ def _commands(text: str) -> list[str]:
     """The commands of one call that say how this project is built, run or tested."""
     found: list[str] = []
     inner = re.match(r"^(?:bash|sh|zsh) -l?c (['\"])(.*)\1$", text.strip(), re.DOTALL)
-    for line in (inner.group(2) if inner else text).split("\n")[:3]:
-        if "<<" in line:
-            break
-        # What stands in quotes is no end of a command.
-        masked = _QUOTED.sub(lambda match: "\x00" * len(match.group()), line)
-        ends = [0, *(i for match in _JOINT.finditer(masked) for i in match.span()), len(line)]
-        for part in (line[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)):
+    script = inner.group(2) if inner else text
+    if "<<" in script:
+        script = script[: script.index("<<")].rpartition("\n")[0]
+    # What stands in quotes is no end of a command, nor is a line break there.
+    masked = _QUOTED.sub(lambda match: "\x00" * len(match.group()), script)
+    at = 0
+    for line in masked.split("\n")[:3]:
+        whole = script[at : at + len(line)]
+        ends = [0, *(i for match in _JOINT.finditer(line) for i in match.span()), len(line)]
+        at += len(line) + 1
+        for part in (whole[a:b] for a, b in zip(ends[::2], ends[1::2], strict=True)):
+            if "\n" in part:
+                continue
             command = re.sub(r"\s+\d?>\s*\S+|\s+2>&1|^\s*(?:[A-Z_]+=\S+\s+)+(?=\w)", "", part).strip()
             if command.count("'") % 2 or command.count('"') % 2 or command.count("(") != command.count(")"):
                 continue
@@ -119,7 +129,7 @@ def _commands(text: str) -> list[str]:
                 4 <= len(command) <= 60
                 and " " in command
                 and not _LOOKING.match(command)
-                and re.match(r"^[\w./-]+\s", command)
+                and re.match(r"^(?![A-Z][a-z]+\s)[\w./-]+\s", command)
                 and "`" not in command
                 and "$(" not in command
             ):

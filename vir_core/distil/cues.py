@@ -167,10 +167,10 @@ CONFIRMS = _any(
 # The person's own wishes and ways of working.
 WISH = _any(
     r"\b(?:never|always|don't|do not|must(?: not|n't)?|should(?:n't| not)?|we use|we (?:don't|never|always)|instead(?: of)?|rather than|prefer|i'd (?:like|rather|love)|i want|i like|i don't (?:want|like|think)|explicitly|only|make sure|no need|avoid|keep (?:it|the|in mind)|"
-    r"the (?:idea|goal|point|reason) is|because|could we (?:also )?(?:just )?\w+|let's|remember|from now on|important)\b",
+    r"the (?:idea|goal|point|reason) is|because|could we (?:also )?(?:just )?\w+|let's|remember|from now on|important|rules?|no more|everywhere|we (?:had|tried|got burned)|please no|no \w+ and no)\b",
     r"(?:不要|必须|总是|永远|应该|我们用|而不是|我想|我希望|务必|记住|以后|只要|别用|因为|最好)",
     r"(?:必ず|しないで|してください|ではなく|べき|したい|欲しい|方針|禁止|維持|のみ)",
-    r"\b(?:nie(?:mals)?|immer|bitte nicht|nicht|wir (?:nutzen|verwenden|benutzen)|statt|lieber|sollte|muss|möchte|ich will)\b",
+    r"\b(?:nie(?:mals)?|immer|bitte nicht|nicht|wir (?:nutzen|verwenden|benutzen)|statt|lieber|sollte|muss|möchte|ich will|regel|kein\w*|grundsätzlich)\b",
     r"\b(?:jamais|toujours|ne .{1,20} pas|on utilise|au lieu de|plutôt|il faut|je (?:veux|voudrais|préfère))\b",
     r"\b(?:nunca|siempre|no (?:uses|quiero|hagas)|usamos|en lugar de|en vez de|prefiero|quiero|hay que|debe)\b",
     r"(?:никогда|всегда|не надо|не нужно|используем|вместо|лучше|должн|хочу|нужно)",
@@ -243,10 +243,15 @@ ABOUT_TESTS = _any(
 # The speaker sums up: what follows is what they would keep.
 SUMS_UP = _any(
     r"^(?:so |and )?(?:what (?:we|i) (?:learned|learnt|found|know now)|what holds[^:.]{0,30}|to remember|worth remembering|in short|in summary|to sum up|the point|the upshot|bottom line|tl;?dr|(?:key |main )?takeaways?|(?:the )?lesson(?: learned)?|rule of thumb|key insight|remember)(?: is)?\s*[:,—–-]",
-    r"^(?:记住|总之|一句话|总结一下|要点|简单来说|结论)[：:，,是]|^(?:要点|まとめると|結論|ポイント)[はとして：:、]|^(?:kurz(?: gesagt| gefasst)?|merke|zusammengefasst|fazit|was gilt|was bleibt)\b[^.]{0,20}[:,]|^(?:en résumé|à retenir|en bref|bref)\s*[:,]|^(?:en resumen|en suma|para recordar)\s*[:,]|^(?:итог|итак|коротко|вывод|главное)\s*[:,—]"
+    r"^(?:记住|总之|一句话|总结一下|要点|简单来说|结论)[：:，,是]|^(?:要点|まとめると|結論|ポイント)[はとして：:、]|^(?:kurz(?: gesagt| gefasst)?|merke|zusammengefasst|fazit|was gilt|was bleibt)\b[^.]{0,20}[:,]|^(?:en résumé|à retenir|en bref|bref)\s*[:,]|^(?:en resumen|en suma|para recordar)\s*[:,]|^(?:итог|итак|коротко|вывод|главное)\s*[:,—]",
 )
 # An introduction that the items of its list finish: each of them alone is half a sentence.
 OPEN_INTRO = Cue(
     r"(?:\b(?:when|if|because|since|so|that|to|by|with|are|is|was|were|where|like|for|from|of|on|either|both|includ\w+|verifies|ensures|means|wenn|weil|dass|si|que|cuando|если|что)|[时当因为]|ため)\s*[:：]\W*$"
 )
 BLAMING_INTRO = _any(r"root cause|\bcause[sd]?\b|\bbecause\b|\bwhy\b|原因|根因|ursache|причин")
+NEXT_LABEL = Cue(r"^(?:natural |possible |suggested )?next steps?\b|^option \w\b")
+# Opens by answering; what it answers with comes after the colon.
+ANSWERED = Cue(
+    r"^(?:you(?:'re| are) (?:absolutely |completely |quite )?right[^:.!]{0,50}|good (?:point|catch|question|call)[^:.!]{0,40}|i was wrong[^:.!]{0,40}|(?:yes|no|right|correct|exactly)|du hast recht[^:.!]{0,40}|tu as raison[^:.!]{0,40}|tienes razón[^:.!]{0,40}|ты прав[^:.!]{0,40}|你说得对|你是对的|その通り(?:です)?)\s*[:：]\s+"
+)

@@ -35,7 +35,7 @@ class Around(Struct, frozen=True, kw_only=True):
 
 class ExtractedLesson(Struct, frozen=True, kw_only=True):
     """`quote` is an exact substring of the condensed turn `turn_id`; `text` is the same words without markup, `lead` a
-    name for them."""
+    name for them or empty: a label that became the lead is no part of the text."""
 
     lead: str
     text: str

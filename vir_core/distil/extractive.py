@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vir_core.distil import cues
 from vir_core.distil.candidates import Candidate, candidates_of, frequencies, named, words_of
-from vir_core.distil.choosing import alike, choose, closing_of, outcome_of
+from vir_core.distil.choosing import choose, closing_of, outcome_of
 from vir_core.distil.circumstances import context_of
 from vir_core.distil.episodes import episodes_of, taken_back_in
 from vir_core.distil.extract import Around, Extract, ExtractedLesson, Facts, NothingDurable
@@ -116,6 +116,9 @@ _ORDER = re.compile(
 )
 
 
+_OUGHT = re.compile(r"(?i)\b(?:should|must|has to|have to|needs? to|soll(?:te)?|muss|doit|debe)\b|должн|нужно")
+
+
 def _then(goals: list[str], chosen: list[Candidate]) -> str:
     """The later sentence of the person that turned the work most: a constraint, or a new thing to do, on what the
     lessons speak of. What is a lesson already is not said twice, nor agreement at all."""
@@ -131,6 +134,8 @@ def _then(goals: list[str], chosen: list[Candidate]) -> str:
             cjk = sum(ord(char) > 0x2E80 for char in text)
             if (
                 len(text) + cjk < 24
+                or goal[unit.start : unit.end].count("\n") > 1
+                or re.match(r"(?i)^(?:i|we) (?:don't|can't|didn't|do not|did not|cannot) (?!want|use|need)", text)
                 or len(text) > 200
                 or not informative(text)
                 or (text.endswith(("?", "？", "right")) and not _ORDER.match(text))
@@ -140,8 +145,11 @@ def _then(goals: list[str], chosen: list[Candidate]) -> str:
                 or cues.PERSON_DISAGREES.search(text)
             ):
                 continue
-            value = 1.0 * bool(_ORDER.match(text) or cjk > 4) + 1.0 * bool(cues.RULE.search(text))
-            value += 0.4 * min(len(words & said), 4)
+            value = 1.0 * bool(_ORDER.match(text) or _OUGHT.search(text) or cjk > 4) + 1.0 * bool(
+                cues.RULE.search(text)
+            )
+            if value:
+                value += 0.4 * min(len(words & said), 4)
             if value >= 1.4 and value > best[0]:
                 best = (value, text)
     return best[1]
@@ -161,8 +169,9 @@ def _goal_words(goal: str, columns: int) -> str:
 
 
 # How a person's sentence hangs on the one before it.
+# A bare `no` is no filler: without it the sentence says the opposite.
 _FILLER = re.compile(
-    r"(?i)^(?:(?:and|but|so|also|ok(?:ay)?|sure|alright|right|yes|no|yeah|great|good|cool|hm+|well|gut|ja|und|aber|oui|et|mais|y|pero|sí|да|и|а|но)\b[,.! ]+)+(?=\S)"
+    r"(?i)^(?:(?:and|but|so(?! that| much| many)|also|und|aber|et|mais|y|pero|и|а|но),? +|(?:ok(?:ay)?|sure|alright|right|yes|yeah|great|good|cool|hm+|well|gut|ja|oui|sí|да)\s*[,.!]+ +)+(?=\S)"
 )
 
 

@@ -25,9 +25,10 @@ _VERDICT = re.compile(
     r"ursache|lösung|entscheidung|regel|fazit|causa|decisión|solución|conclusión|décision|solution|conclusion|причина|решение|вывод|правило|结论|原因|根因|根本原因|决定|修复|规则|方案|結論|決定|原因|対策|방침|원인|결론)$"
 )
 _WEAK_LABEL = re.compile(
-    r"(?i)^(?:line[s]? [\d–-]+|\d+|step \d+.*|note|e\.?g\.?|example|before|after|old|new|yes|no|fixed|done|added|updated|removed|changed|modified|created|moved|file|files|result|now|option \w|case \d+|https?|"
+    r"(?i)^(?:(?:problem|issue|bug|fix|change|finding|item|point|phase|part|test|task|comment) #?\d+|found .*|(?:natural )?next steps?|line[s]? [\d–-]+|\d+|step \d+.*|note|e\.?g\.?|example|before|after|old|new|yes|no|fixed|done|added|updated|removed|changed|modified|created|moved|file|files|result|now|option \w|case \d+|https?|"
     r"(?:your )?concern|answer|correct|warning|tip|why|how|what|problem|issue|impact|purpose|location|description|risk|change|changes|benefits?|reason|here|summary|finding|findings|message|status|logic|pattern|best practice|good news|short answer|推荐|注意|说明|变更)$"
 )
+_DULL_CELL = re.compile(rf"(?i)p\d|high|medium|low|critical|yes|no|[\W\d]+|{_WEAK_LABEL.pattern[4:]}")
 # Words that a sentence opens with and a name does not.
 _NO_NAME = re.compile(
     r"(?i)^(?:i|i'd|i've|we|you|your|it|its|this|that|these|those|here|there|if|when|while|with|without|for|in|on|to|as|so|and|but|or|also|only|because|since|after|before|once|by|from|at|is|are|was|what|how|why|better|both|all|some|"
@@ -35,7 +36,9 @@ _NO_NAME = re.compile(
 )
 
 
-def lead_and_text(quote: str, text: str, form: str, heading: str, taken: set[str], topic: Counter[str]) -> tuple[str, str]:
+def lead_and_text(
+    quote: str, text: str, form: str, heading: str, taken: set[str], topic: Counter[str]
+) -> tuple[str, str]:
     """The lead of a lesson, or nothing, and the text that goes with it. `taken` are leads of this note; `topic` says how
     often a name stands in the session."""
     if form in ("item", "sentence", "list"):
@@ -47,9 +50,9 @@ def lead_and_text(quote: str, text: str, form: str, heading: str, taken: set[str
             return label, text[cut:].lstrip()
     if form == "row":
         cell, _, rest = text.partition(" — ")
-        if rest and len(rest) >= 20 and width(cell) <= LEAD_WIDTH and not _WEAK_LABEL.match(cell.strip("`")):
-            if cell.strip("`") not in taken and not re.fullmatch(r"(?i)(?:p\d|high|medium|low|critical|yes|no|[\W\d]+)", cell):
-                return cell, rest
+        bare = cell.strip("`")
+        if len(rest) >= 20 and width(cell) <= LEAD_WIDTH and bare not in taken and not _DULL_CELL.fullmatch(bare):
+            return cell, rest
     for lead in _names(text, heading, topic):
         if lead.strip("`") not in taken and not repeats(lead, text):
             return lead, text
@@ -117,13 +120,16 @@ def _heading(heading: str) -> str:
 def _name(text: str, topic: Counter[str]) -> str:
     """The identifier or command a sentence speaks of. A sentence that opens with one needs no name before it."""
     best, most = "", -1.0
-    for name in identifiers(text):
+    names = identifiers(text)
+    for name in names:
         shown = f"`{name}`" if f"`{name}`" in text else name
         at = text.find(shown)
         if at < 0 or not _naming(name) or (shown == name and not _clearly_code(name)):
             continue
         if at <= 12:
             return ""
+        if len(set(names)) > 4 and topic[name] < 3:
+            continue  # one of many
         value = min(topic[name], 6) * 0.3 - at / 150
         if value > most or not best:
             best, most = shown, value
@@ -143,7 +149,9 @@ def _naming(name: str) -> bool:
     """A name of one thing: no value, no expression, no word that stands in code marks only for its looks."""
     if not 3 <= width(name) <= NAME_WIDTH or "\n" in name or name[0] in "\"'“[{(<$^*/\\|&=!":
         return False
-    if re.fullmatch(r"[0-9a-f]{7,40}|[\d\W]+|(?:true|false|null|none|nil|undefined|error|string|main|master)", name, re.IGNORECASE):
+    if re.fullmatch(
+        r"[0-9a-f]{7,40}|[\d\W]+|(?:true|false|null|none|nil|undefined|error|string|main|master)", name, re.IGNORECASE
+    ):
         return False
     if " " in name:
         words = name.split()
@@ -152,7 +160,9 @@ def _naming(name: str) -> bool:
         return False
     if re.fullmatch(r"\.?[\w-]+/", name) or re.search(r"(?i)\b(?:xyz|abc|foo|bar|baz|example)\b|#tag|\.{3}|…", name):
         return False
-    return bool(re.search(r"[_.()/:=@#-]|[a-z][A-Z]|\d", name)) or bool(re.fullmatch(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+", name))
+    return bool(re.search(r"[_.()/:=@#-]|[a-z][A-Z]|\d", name)) or bool(
+        re.fullmatch(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+", name)
+    )
 
 
 def repeats(lead: str, text: str) -> bool:

@@ -137,6 +137,8 @@ def tidy_title(text: str) -> str:
     text = re.sub(r"(?i)\(\s*\)|\"\s*\"|\s*\((?:e\.?g\.?|i\.e\.|for example)[^)]*\)", "", text)
     text = " ".join(text.split()).strip(" .,:;!。，：；！-—–*_#\"'“”")
     text = phrase(text, TITLE_WIDTH).strip(' .,:;!?。，：；！？-—–*_#"“”')
+    if text.count('"') % 2:
+        text = text.replace('"', "")
     if text.count("(") > text.count(")"):
         text = text.rsplit("(", 1)[0].rstrip() if text.rfind("(") > len(text) // 2 else text.replace("(", "", 1)
     return text[:1].upper() + text[1:] if text[:1].isascii() and text[:1].islower() and _plain_word(text) else text
@@ -164,7 +166,7 @@ def goal_titles(prompt: str) -> list[str]:
         text = _TOPIC.sub("", _COMPLAINT.sub("", text))
         text = re.sub(r"(?i),\s*(?:why|how come|right|ok(?:ay)?)\s*\??$", "", text)
         title = tidy_title(text)
-        if title.count('"') % 2 or title.count("“") != title.count("”"):
+        if text.count('"') % 2 or text.count("“") != text.count("”"):
             continue
         if informative(text) and informative(title) and not _NEGATIVE.match(text) and title not in found:
             found.append(title)
@@ -235,9 +237,9 @@ def subjects(commands: Iterable[str]) -> list[str]:
 
 
 _TICKET = re.compile(r"(?i)^[a-z]{2,6}-\d+(?=[-_/]|$)|^\d{3,}(?=[-_/]|$)|^(?:19|20)\d{6}(?=[-_/]|$)")
-_KIND_OF_BRANCH = frozenset(
-    "feat feature fix bugfix hotfix chore docs doc refactor test tests perf build ci style release wip dev infra task tasks issue issues user users".split()
-)
+_BRANCH_WORDS = "feat feature fix bugfix hotfix chore docs doc refactor test tests perf build ci style release wip dev infra task tasks issue issues user users"
+_KIND_OF_BRANCH = frozenset(_BRANCH_WORDS.split())
+_PLAIN_BRANCH = _KIND_OF_BRANCH | {"branch", "new", "my", "main", "master", "develop", "temp", "tmp", "old", "work"}
 
 
 def branch_topic(branches: Iterable[str]) -> str:
@@ -251,6 +253,8 @@ def branch_topic(branches: Iterable[str]) -> str:
         words = [word for word in re.split(r"[-_.\s]+", name) if word]
         while words and (words[0].casefold() in _KIND_OF_BRANCH and len(words) > 3):
             words.pop(0)
+        if all(word.casefold() in _PLAIN_BRANCH for word in words):
+            continue
         if len(words) >= 2 and sum(len(word) for word in words) >= 8 and not re.search(r"\d{5,}|[0-9a-f]{12}", name):
             text = " ".join(words)
             return text[:1].upper() + text[1:]

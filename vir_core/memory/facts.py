@@ -109,7 +109,8 @@ class State(Struct):
     unreadable: int = 0
 
 
-_encoder = msgspec.msgpack.Encoder()
+# Two orders of reading give the same bytes too.
+_encoder = msgspec.msgpack.Encoder(order="deterministic")
 _decoder = msgspec.msgpack.Decoder(State)
 _acts: dict[str, msgspec.json.Decoder[Any]] = {
     act: msgspec.json.Decoder(kind)
@@ -129,6 +130,16 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
 
 # A near match waits as proposed; whatever else lays a hold stops the note.
 _HOLD_OF_REASON: Mapping[str, Hold] = {"resembles": "proposed", "superseded": "superseded", "pruned": "pruned"}
+
+
+def decoder_of(line: Line) -> msgspec.json.Decoder[Any] | None:
+    """What reads the payload of a line; `None` for a line of a newer vir."""
+    return _acts.get(line.action) if line.v == 1 else None
+
+
+def hold_of(act: Held) -> Hold:
+    """The hold that a `held` line lays."""
+    return _HOLD_OF_REASON.get(act.reason, "suspended")
 
 
 class Memory:
@@ -172,8 +183,8 @@ class Memory:
 
     def apply(self, line: Line) -> None:
         self.state.devices[line.by.device] = self.state.devices.get(line.by.device, 0) + 1
-        decoder = _acts.get(line.action)
-        if line.v > 1 or decoder is None:
+        decoder = decoder_of(line)
+        if decoder is None:
             self._apply_newer(line)
             return
         try:
@@ -294,7 +305,7 @@ class Memory:
             self._hold(line.subject, "suspended", line.stamp)
 
     def _apply_held(self, line: Line, act: Held) -> None:
-        self._hold(line.subject, _HOLD_OF_REASON.get(act.reason, "suspended"), line.stamp)
+        self._hold(line.subject, hold_of(act), line.stamp)
 
     def _apply_notes_undone(self, line: Line, act: NotesUndone) -> None:
         note = self._note(line.subject)

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
 
 from vir_core.contract import Trust
 from vir_core.journal import Journal, Line, Marks, Reading, Tail
-from vir_core.machine import ANYTHING, read_bytes, write_atomic
-from vir_core.memory.facts import Memory, NoteState
-from vir_core.memory.trust import SERVED, holds_of, trust_of
+from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
+from vir_core.memory.acts import Held, NotesUndone, Rejected, RunFinished, SegmentStarted, SessionJoined, SessionSettled
+from vir_core.memory.facts import Memory, NoteState, decoder_of, hold_of
+from vir_core.memory.trust import SERVED, holds_of, stronger, trust_of
+from vir_core.vault import is_note_id
 
-_MAGIC = b"virgate1"
+_MAGIC = b"virgate2"
 _ROW = struct.Struct(">Q16s16sQHBBIIxxxx")
 ROW_BYTES = _ROW.size
 assert ROW_BYTES == 64
@@ -36,8 +39,6 @@ _TRUSTS: tuple[Trust, ...] = (
     "pruned",
 )
 _STRUCK = 1
-_SPEAK_OF_NO_NOTE = frozenset({"run_finished", "session_settled", "session_joined", "segment_started"})
-_WITHHOLDING = frozenset({"rejected", "held", "notes_undone"})
 
 
 class Row(Struct, frozen=True):
@@ -81,7 +82,9 @@ class Gate:
             number: int = row[0]
             trust_number: int = row[5]
             values[f"n{number:015x}"] = _TRUSTS[trust_number]
-        values.update((note, value) for note, value in self._withheld.items() if note in values)
+        for note, value in self._withheld.items():
+            if note in values:
+                values[note] = stronger(values[note], value)
         return values
 
     @property
@@ -105,7 +108,8 @@ class Gate:
         project: int = fields[3]
         trust_number: int = fields[5]
         flags: int = fields[6]
-        value = self._withheld.get(note) or _TRUSTS[trust_number]
+        value = _TRUSTS[trust_number]
+        value = stronger(self._withheld.get(note, value), value)
         struck = self._struck.get(note, frozenset())
         if flags & _STRUCK:
             struck = struck | frozenset(self._header.struck.get(note, ()))
@@ -143,41 +147,46 @@ class Gate:
     def extend(self, tail: Tail) -> bool:
         """Applies newer lines that can only withhold. False when one of them could do more, or came late: build anew."""
         for line in tail.lines:
-            if line.at <= self._header.newest:
+            if line.at <= self._header.newest or not self._take(line):
                 return False
-            if line.action in _SPEAK_OF_NO_NOTE and line.v == 1:
-                if line.action == "run_finished":
-                    self._header.last_run = max(self._header.last_run, line.when)
-                continue
-            if line.v != 1 or line.action not in _WITHHOLDING:
-                if not line.must:
-                    return False
-                self._header.newer[line.subject] = line.by.core
-                self._withhold(line.subject, "suspended")
-            elif line.action == "rejected" and (struck := _struck_of(line)):
-                self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | struck
-            elif line.action == "notes_undone":
-                self._withhold(line.subject, "archived")
-            else:
-                self._withhold(line.subject, "suspended")
         self._header.marks = tail.marks
         return True
 
+    def _take(self, line: Line) -> bool:
+        """One line, as `Memory.apply` would; False when it may do more than withhold."""
+        decoder = decoder_of(line)
+        if decoder is None:
+            if line.must:
+                newer = self._header.newer
+                newer[line.subject] = max(newer.get(line.subject, ""), line.by.core)
+                self._withhold(line.subject, "suspended")
+            return line.must
+        try:
+            act = decoder.decode(line.data)
+        except msgspec.MsgspecError:
+            if line.must:
+                self._withhold(line.subject, "suspended")
+            return True
+        match act:
+            case Rejected(struck=(_, *_)):
+                self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | frozenset(act.struck)
+            case Rejected():
+                self._withhold(line.subject, "suspended")
+            case Held():
+                hold = hold_of(act)
+                self._withhold(line.subject, "suspended" if hold == "unknown_act" else hold)
+            case NotesUndone():
+                self._withhold(line.subject, "archived")
+            case RunFinished():
+                self._header.last_run = max(self._header.last_run, line.when)
+            case SessionSettled() | SessionJoined() | SegmentStarted():
+                pass
+            case _:
+                return False
+        return True
+
     def _withhold(self, note: str, value: Trust) -> None:
-        # Suspended says stop; a put-away that arrives beside it changes nothing a reader sees.
-        if self._withheld.get(note) != "suspended":
-            self._withheld[note] = value
-
-
-class _Struck(Struct):
-    struck: list[str] = []
-
-
-def _struck_of(line: Line) -> frozenset[str]:
-    try:
-        return frozenset(msgspec.json.decode(line.data, type=_Struck).struck)
-    except msgspec.MsgspecError:
-        return frozenset()
+        self._withheld[note] = stronger(self._withheld.get(note, value), value)
 
 
 def _key(note: str) -> bytes:
@@ -187,14 +196,23 @@ def _key(note: str) -> bytes:
         return b"\xff" * 8
 
 
+def _first_16(digest: str) -> bytes:
+    """Half a digest; zeros for a line that names something else."""
+    try:
+        return bytes.fromhex(digest[:32]).ljust(16, b"\0")
+    except ValueError:
+        return bytes(16)
+
+
 def _packed(note: NoteState) -> bytes | None:
+    """`None` for what no file can carry, and so no answer can hold."""
     written = note.written
-    if written is None:
+    if written is None or not is_note_id(note.id):
         return None
     project = _key(written.project) if written.project else bytes(8)
     return _ROW.pack(
         int.from_bytes(_key(note.id), "big"),
-        bytes.fromhex(written.words[:32]).ljust(16, b"\0"),
+        _first_16(written.words),
         bytes(16),
         int.from_bytes(project, "big"),
         len(holds_of(note)),
@@ -227,7 +245,8 @@ def build_gate(reading: Reading[Memory]) -> tuple[Gate, bytes]:
     )
     body = b"".join(rows)
     head = msgspec.msgpack.encode(header)
-    content = _MAGIC + len(head).to_bytes(4, "big") + head + body
+    sealed = len(head).to_bytes(4, "big") + head + body
+    content = _MAGIC + crc32(sealed).to_bytes(4, "big") + sealed
     return Gate(header, memoryview(body)), content
 
 
@@ -235,16 +254,18 @@ def load_gate(path: Path) -> Gate | None:
     """The gate as it was last written; `None` when it is missing, damaged or of another layout."""
     try:
         content = read_bytes(path)
-    except OSError:
+    except (OSError, MachineError):
         return None
-    if content[:8] != _MAGIC or len(content) < 12:
+    # A damaged byte could serve what is withheld, so it must not pass for a row.
+    sealed = memoryview(content)[12:]
+    if content[:8] != _MAGIC or len(sealed) < 4 or int.from_bytes(content[8:12], "big") != crc32(sealed):
         return None
-    size = int.from_bytes(content[8:12], "big")
+    size = int.from_bytes(sealed[:4], "big")
     try:
-        header = msgspec.msgpack.decode(content[12 : 12 + size], type=_Header)
+        header = msgspec.msgpack.decode(sealed[4 : 4 + size], type=_Header)
     except msgspec.MsgspecError:
         return None
-    rows = memoryview(content)[12 + size :]
+    rows = sealed[4 + size :]
     if len(rows) != header.rows * ROW_BYTES:
         return None
     return Gate(header, rows)

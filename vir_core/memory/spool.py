@@ -13,7 +13,16 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from vir_core.machine import ABSENT, ANYTHING, Changed, make_dirs, read_bytes, rename_no_replace, write_atomic
+from vir_core.machine import (
+    ABSENT,
+    ANYTHING,
+    Changed,
+    MachineError,
+    make_dirs,
+    read_bytes,
+    rename_no_replace,
+    write_atomic,
+)
 from vir_core.memory.facts import Memory
 from vir_core.text import sha256_hex
 from vir_core.vault import Seen, Vault
@@ -54,7 +63,7 @@ class Spool:
         for path in sorted(self._folder.glob("*.promise")):
             try:
                 found.append((path, msgspec.msgpack.decode(read_bytes(path), type=Promise)))
-            except (OSError, msgspec.MsgspecError):
+            except (OSError, MachineError, msgspec.MsgspecError):
                 found.append((path, None))
         return found
 
@@ -63,7 +72,11 @@ class Spool:
         promises kept, with the path of each. Raises `StorageError` when the disk refuses; the promise then stays."""
         kept: list[tuple[Promise, str]] = []
         for record, promise in self.open():
-            if promise is not None and _is_due(promise, memory):
+            if promise is None:
+                read_bytes(
+                    record
+                )  # a disk that refuses must not cost the promise; bytes that say nothing are forgotten
+            elif _is_due(promise, memory):
                 path = keep(vault, promise, seen)
                 if path:
                     kept.append((promise, path))

@@ -12,6 +12,19 @@ from vir_core.memory.facts import NoteState
 
 SERVED: frozenset[Trust] = frozenset({"unreviewed", "verified", "edited"})
 
+STRONGEST: tuple[Trust, ...] = (
+    "rejected",
+    "suspended",
+    "superseded",
+    "archived",
+    "pruned",
+    "proposed",
+    "verified",
+    "edited",
+    "unreviewed",
+)
+"""The order in which `trust` asks: what stands earlier wins."""
+
 PLAIN: dict[Trust, str] = {
     "unreviewed": "New",
     "verified": "Approved",
@@ -54,6 +67,11 @@ def trust(facts: TrustFacts) -> Trust:
     if facts.verdict == "approved":
         return "verified" if facts.words_match else "edited"
     return "unreviewed"
+
+
+def stronger(one: Trust, other: Trust) -> Trust:
+    """What two facts that each lead to one of these values lead to together."""
+    return one if STRONGEST.index(one) <= STRONGEST.index(other) else other
 
 
 def holds_of(note: NoteState) -> frozenset[str]:

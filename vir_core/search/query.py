@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 
@@ -160,11 +160,16 @@ class _Reader:
 
     def _locate(self, note: str, path: str, digest: str) -> Located | None:
         """Where the note lies: its known path, else where it was seen last, else one bounded walk."""
-        for candidate in (path, *self._other_places(note, path)):
+        for candidate in self._places(note, path):
             file = look_at(self.vault, candidate)
             if file is not None and file.id == note:
                 return Located(path=candidate, size=file.size, mtime_ns=file.mtime_ns, unchanged=file.body == digest)
         return None
+
+    def _places(self, note: str, path: str) -> Iterator[str]:
+        """The likeliest first; the walk begins only when the file was not there."""
+        yield path
+        yield from self._other_places(note, path)
 
     def _other_places(self, note: str, path: str) -> list[str]:
         if self._walked is None:
