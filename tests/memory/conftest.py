@@ -30,7 +30,7 @@ def at(number: int) -> str:
 def line(
     action: str,
     subject: str,
-    data: object = {},  # noqa: B006  never changed
+    data: object = {},
     *,
     when: int = 1,
     device: str = DEVICES[0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vir_core.cli.progress import shown_progress
-from vir_core.cli.show import DRIVER_WORDS, count, counts, show
+from vir_core.cli.show import DRIVER_WORDS, count, counts, line, show
 from vir_core.contract import Request, RunReply, RunRequest
 from vir_core.verbs import TABLE
 
@@ -29,7 +29,7 @@ def walk(request: Request) -> int:
     rest = len(planned.planned) - min(FIRST, len(planned.planned))
     if rest <= 0:
         return _finish(request, first)
-    print(f"\nThe newest first:\n{_paths(first)}\n\nOpen {first.vault} in Obsidian and look at them.")
+    print(f"\nThe newest first:\n{_paths(first)}\n\nOpen {line(first.vault)} in Obsidian and look at them.")
     if not _yes(f"Read the other {count(rest, 'session')} now? [y/N] "):
         print("Left for later: run the same command again whenever you like.")
         return 1 if first.failed else 0
@@ -47,14 +47,14 @@ def screen(planned: RunReply) -> str:
         *counts(planned.drivers, DRIVER_WORDS),
         "",
         f"{count(len(planned.planned), 'session')} of yours to read, by project:",
-        *counts(shown, {name: name for name in shown}),
+        *counts(shown, {name: line(name) for name in shown}),
     ]
     if len(projects) > len(shown):
         lines.append(f"          and {len(projects) - len(shown)} more")
     lines += [
         "",
         "Read:     the session files of Claude Code and Codex (never changed)",
-        f"Written:  notes in {planned.vault}, under {planned.folder}/",
+        f"Written:  notes in {line(planned.vault)}, under {line(planned.folder)}/",
         "Nothing leaves this machine: no key, no network.",
     ]
     return "\n".join(lines)
@@ -68,7 +68,7 @@ def _run(request: RunRequest) -> RunReply:
 
 
 def _paths(reply: RunReply) -> str:
-    return "\n".join(f"  {note.path}" for note in reply.written)
+    return "\n".join(f"  {line(note.path)}" for note in reply.written)
 
 
 def _yes(question: str) -> bool:

@@ -6,10 +6,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
 
-from vir_core.cli.options import UsageError, request_fields, top_parser, verb_parser
+from vir_core.cli.options import UsageError, given_fields, request_fields, top_parser, usage, verb_parser
 from vir_core.cli.progress import shown_progress
 from vir_core.contract import Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.text import clean
 from vir_core.verbs import TABLE, Verb, explain
 
 
@@ -17,20 +20,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Returns 0 without an error and without `failed`, 2 when the words do not fit, else 1."""
     # One command lives a fraction of a second and builds large tables that hold no cycles.
     gc.set_threshold(200_000, 20, 20)
-    words = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
+    try:
+        code = _answered(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up_stdout()
+        return 1
+    except OSError as error:
+        _give_up_stdout()
+        print(f"The answer could not be written: {error.strerror or error}.", file=sys.stderr)
+        return 1
+    return code
+
+
+def _answered(words: list[str]) -> int:
     as_json = "--json" in words
     try:
         return _run(words)
+    except SystemExit as done:  # --help and --version have printed what they say
+        return int(done.code or 0)
     except UsageError as error:
         if as_json:
             _write(encode_error("invalid_request", f"The command line does not fit: {error.message}.", error.usage))
         else:
-            print(f"vir_core: {error.message}\n{error.usage}", file=sys.stderr)
+            print(clean(f"vir_core: {error.message}\n{error.usage}"), file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # Whoever read us has gone; what is left in the buffer must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the last surface: a person or a plugin gets a sentence
         explained = explain(error)
         if os.environ.get("VIR_DEBUG"):
@@ -40,10 +57,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         if as_json:
             _write(encode_error(explained.kind, explained.message, explained.hint))
         else:
-            print(explained.message, file=sys.stderr)
+            print(clean(explained.message), file=sys.stderr)
             if explained.hint:
-                print(explained.hint, file=sys.stderr)
+                print(clean(explained.hint), file=sys.stderr)
         return 1
+
+
+def _open_streams() -> None:
+    """A stream that the caller closed reads as empty and writes to nowhere, and a letter that the terminal cannot show
+    must not cost the answer."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  open as long as the process
+        elif mode == "w" and isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give_up_stdout() -> None:
+    """Whoever read us has gone, or the disk is full; what is left in the buffer must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
@@ -57,6 +90,11 @@ def _run(words: list[str]) -> int:
         getattr(parsed, "words", None) == ["-"] or getattr(parsed, verb.positional, None) == ["-"]
     )
     if on_stdin:
+        if given := set(given_fields(verb, parsed)) - {verb.positional}:
+            flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
+            raise UsageError(
+                f"with --json - the whole request comes from stdin, so {flags} cannot be given", usage(verb)
+            )
         request = decode_request(verb.name, sys.stdin.buffer.read())
     else:
         request = request_of(verb.name, request_fields(verb, parsed))

@@ -99,14 +99,24 @@ def _add(parser: argparse.ArgumentParser, verb: Verb, name: str, kind: Any, defa
         parser.add_argument(flag, dest=name, default=None, type=int, metavar="N", help=shown)
 
 
-def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
-    """What was given, as fields of the request; what was not given is left to the request's defaults."""
+def usage(verb: Verb) -> str:
+    return verb_parser(verb).format_usage().strip()
+
+
+def given_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
+    """What was given with flags or by its place, as fields of the request."""
     given: dict[str, object] = {}
     for name, _kind, _default in _fields(verb):
         value = getattr(parsed, name)
         if value is None or value == [] or value is False:
             continue
         given[name] = " ".join(value) if name == verb.positional else value
+    return given
+
+
+def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
+    """What was given, as fields of the request; what was not given is left to the request's defaults."""
+    given = given_fields(verb, parsed)
     words = [word for word in getattr(parsed, "words", []) if word != "-"]
     if verb.name == "runs" and words:
         if words[0] != "undo" or len(words) != 2:
@@ -115,5 +125,9 @@ def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
             )
         given["undo"] = words[1]
     elif words:
-        raise UsageError(f"unrecognized words: {' '.join(words)}", f"usage: vir_core {verb.name} --help")
+        raise UsageError(f"unrecognized words: {' '.join(words)}", usage(verb))
+    for name, _kind, default in _fields(verb):
+        if default is msgspec.NODEFAULT and name not in given:
+            shown = name.upper() if name == verb.positional else f"--{name}"
+            raise UsageError(f"{shown} is missing", usage(verb))
     return given

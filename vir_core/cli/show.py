@@ -14,6 +14,7 @@ from vir_core.contract import (
     Request,
     RunReply,
     RunsReply,
+    RunsRequest,
     SchemaReply,
     SessionsReply,
     UninstallReply,
@@ -55,12 +56,30 @@ KEPT_WORDS: Mapping[str, str] = {
     "linked": "another note links to it",
     "unsaved": "the file changed while it was being written",
 }
+EXCLUDED_WORDS: Mapping[str, str] = {
+    "proposed": "waiting for another look",
+    "suspended": "waiting for another look",
+    "rejected": "rejected",
+    "superseded": "put away",
+    "archived": "put away",
+    "pruned": "put away",
+    "struck": "in a lesson that was taken out",
+    "changed": "in a passage that is not there any more",
+    "absent": "in a note that is gone",
+    "unknown": "waiting for the history of another device",
+}
 
 
 def show(verb: str, request: Request, reply: Reply) -> str:
     """What `reply` says, for a person."""
-    del request
+    if isinstance(reply, RunsReply) and isinstance(request, RunsRequest) and request.undo:
+        return _undone(reply)
     return _SHOWN[verb](reply)
+
+
+def line(text: str) -> str:
+    """Words from a session or a path, on one line and without anything that a terminal would obey."""
+    return clean(text).replace("\n", " ")
 
 
 def size(amount: float) -> str:
@@ -89,9 +108,9 @@ def _skip(words: Mapping[str, str], name: str) -> str:
 
 
 def _init(reply: InitReply) -> str:
-    lines = [f"Your vault is ready: {reply.vault}", f"Notes will be written to {reply.folder}/ in it."]
-    lines += [f"  made {path}" for path in reply.created]
-    lines += [f"Note: {notice}" for notice in reply.notices]
+    lines = [f"Your vault is ready: {line(reply.vault)}", f"Notes will be written to {line(reply.folder)}/ in it."]
+    lines += [f"  made {line(path)}" for path in reply.created]
+    lines += [f"Note: {line(notice)}" for notice in reply.notices]
     lines += ["", f"Next:  vir_core run --vault {_quoted(reply.vault)}"]
     return "\n".join(lines)
 
@@ -99,12 +118,12 @@ def _init(reply: InitReply) -> str:
 def _run(reply: RunReply) -> str:
     lines: list[str] = []
     for note in reply.written:
-        lines.append(f"  {clean(note.path)}")
+        lines.append(f"  {line(note.path)}")
     if reply.dry_run:
-        lines += [f"  {clean(item.project)}: {clean(item.title)}" for item in reply.planned]
+        lines += [f"  {line(item.project)}: {line(item.title)}" for item in reply.planned]
         lines.append(f"{count(len(reply.planned), 'session')} would be read. Nothing was written.")
     elif reply.written:
-        lines.append(f"{count(len(reply.written), 'note')} written to {reply.folder}/ in {reply.vault}.")
+        lines.append(f"{count(len(reply.written), 'note')} written to {line(reply.folder)}/ in {line(reply.vault)}.")
     else:
         lines.append("Nothing new.")
     lines += _kept(reply.kept)
@@ -119,19 +138,23 @@ def _run(reply: RunReply) -> str:
 
 def _kept(kept: Iterable[KeptNote]) -> list[str]:
     return [
-        f"  left as it is: {clean(note.path) or note.id} ({KEPT_WORDS.get(note.reason, note.reason)})" for note in kept
+        f"  left as it is: {line(note.path) or note.id} ({KEPT_WORDS.get(note.reason, note.reason)})" for note in kept
     ]
 
 
 def _failed(failed: Iterable[Any]) -> list[str]:
-    lines = [f"  {clean(failure.path)}: {clean(failure.message)}" for failure in failed]
+    lines = [f"  {line(failure.path)}: {line(failure.message)}" for failure in failed]
     return ["These could not be done, the rest was:", *lines] if lines else []
 
 
+def _undone(reply: RunsReply) -> str:
+    first = f"{count(len(reply.undone), 'note')} put away in {line(reply.folder)}/store/archived/."
+    if not reply.undone:
+        first = "Nothing was taken back." if reply.kept or reply.failed else "There is nothing left to take back."
+    return "\n".join([first, *_kept(reply.kept), *_failed(reply.failed)])
+
+
 def _runs(reply: RunsReply) -> str:
-    if reply.undone or reply.kept or reply.failed:
-        lines = [f"{count(len(reply.undone), 'note')} put away in {reply.folder}/store/archived/."]
-        return "\n".join([*lines, *_kept(reply.kept), *_failed(reply.failed)])
     if not reply.runs:
         return "No run has written anything yet."
     lines = ["run               when                  notes  taken back"]
@@ -148,7 +171,7 @@ def _sessions(reply: SessionsReply) -> str:
         what = DRIVER_WORDS.get(item.driver, item.driver)
         state = item.reason or item.state
         lines.append(
-            f"{when}  {item.source:<6} {clean(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
+            f"{when}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
         )
     lines.append(f"{count(len(reply.sessions), 'session file')}.")
     return "\n".join([*lines, *_failed(reply.failed)])
@@ -157,15 +180,18 @@ def _sessions(reply: SessionsReply) -> str:
 def _query(reply: QueryReply) -> str:
     lines: list[str] = []
     for hit in reply.hits:
-        about = " · ".join(part for part in (hit.category, clean(hit.project), hit.date) if part)
-        lines += [clean(hit.title), f"  {about}", f"  {clean(hit.snippet)}", f"  {clean(hit.path)}", ""]
+        about = " · ".join(part for part in (hit.category, line(hit.project), hit.date) if part)
+        lines += [line(hit.title), f"  {about}", f"  {line(hit.snippet)}", f"  {line(hit.path)}", ""]
     if not reply.hits:
         lines.append("Nothing found.")
     hidden = sum(reply.excluded.values())
     if hidden:
-        lines.append(
-            f"{count(hidden, 'more note')} left out: {', '.join(f'{n} {why}' for why, n in sorted(reply.excluded.items()))}."
-        )
+        reasons: dict[str, int] = {}
+        for why, number in sorted(reply.excluded.items()):
+            words = EXCLUDED_WORDS.get(why, why.replace("_", " "))
+            reasons[words] = reasons.get(words, 0) + number
+        left = ", ".join(f"{number} {words}" for words, number in reasons.items())
+        lines.append(f"{count(hidden, 'more match', 'more matches')} left out: {left}.")
     if reply.degraded:
         lines.append(f"Answered without the index: {reply.degraded}.")
     return "\n".join(lines).rstrip()
@@ -175,7 +201,7 @@ def _doctor(reply: DoctorReply) -> str:
     lines = [f"vir {reply.version}  (Python {reply.python})"]
     if reply.vault:
         states = ", ".join(f"{number} {state.lower()}" for state, number in sorted(reply.vault.states.items()))
-        lines.append(f"vault     {reply.vault.path}  ({reply.vault.folder}/)")
+        lines.append(f"vault     {line(reply.vault.path)}  ({line(reply.vault.folder)}/)")
         lines.append(f"notes     {count(reply.vault.notes, 'note')}" + (f": {states}" if states else ""))
         if reply.vault.removed:
             lines.append(f"          {count(reply.vault.removed, 'note')} removed by you")
@@ -184,23 +210,26 @@ def _doctor(reply: DoctorReply) -> str:
     for source in reply.sources:
         age = f", oldest {source.oldest_days:.0f} days" if source.oldest_days is not None else ""
         lines.append(
-            f"{source.source:<9} {source.path}: "
+            f"{source.source:<9} {line(source.path)}: "
             + (f"{count(source.files, 'file')}{age}" if source.found else "not found")
         )
     lines.append(f"last run  {(reply.last_run or 'never')[:16].replace('T', ' ')}")
     if not reply.problems:
         lines.append("No problems.")
     for problem in reply.problems:
-        lines += ["", f"! {clean(problem.what)}", f"  why: {clean(problem.why)}", f"  fix: {clean(problem.fix)}"]
+        lines += ["", f"! {line(problem.what)}", f"  why: {line(problem.why)}", f"  fix: {line(problem.fix)}"]
     return "\n".join(lines)
 
 
 def _uninstall(reply: UninstallReply) -> str:
     if not reply.items:
-        return "vir wrote nothing outside your vaults."
-    lines = ["removed:" if all(item.removed for item in reply.items) else "Outside your vaults vir wrote:"]
+        return "\n".join(_failed(reply.failed)) or "vir wrote nothing outside your vaults."
+    lines = ["Removed:" if all(item.removed for item in reply.items) else "Outside your vaults vir wrote:"]
     for item in reply.items:
-        lines.append(f"  {size(item.bytes):>10}  {item.path}  ({item.what})" + (f"  {item.loss}" if item.loss else ""))
+        lines.append(
+            f"  {size(item.bytes):>10}  {line(item.path)}  ({line(item.what)})"
+            + (f"  {item.loss}" if item.loss else "")
+        )
     if not any(item.removed for item in reply.items):
         lines += ["", "Remove all of it:  vir_core uninstall --apply", "Your vaults are not touched."]
     return "\n".join([*lines, *_failed(reply.failed)])
@@ -215,6 +244,7 @@ def _schema(reply: SchemaReply) -> str:
 
 
 def _quoted(path: str) -> str:
+    path = line(path)
     return f'"{path}"' if " " in path else path
 
 

@@ -51,6 +51,13 @@ def duration(text: str) -> timedelta:
     return timedelta(seconds=int(number) * _UNITS[unit])
 
 
+def _before(now: datetime, length: timedelta) -> datetime:
+    try:
+        return now - length
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
 def moment(text: str) -> datetime | None:
     """A record's time as UTC; `None` when it is empty or not a time."""
     try:
@@ -113,7 +120,7 @@ def plan_run(
     plan = _Plan()
     asked = frozenset(request.session)
     drivers = TAKEN | frozenset(request.driver)
-    since = now - duration(request.since) if request.since else None
+    since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
     only = chosen_projects(request.only, {found.id: found for found in projects.values()})
     named: set[str] = set()

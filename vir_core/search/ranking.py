@@ -21,6 +21,10 @@ LEAST_COVERAGE = 0.25
 """A passage that covers less than this share of the question's weight shares only its small talk. Between 0.20 and 0.45
 the choice was measured to make no difference to questions asked in the note's own words."""
 
+KIND_WEIGHT: Mapping[str, float] = {"lesson": 1.0, "summary": 0.9, "context": 0.6}
+"""A lesson answers, a summary says what was asked, and a context names the branch and the files, which share the question's
+words without saying anything about it."""
+
 COUNTED_TERMS = 12
 """The share is taken of the heaviest terms only: of a pasted error of forty words nobody's note holds ten."""
 
@@ -49,7 +53,9 @@ def rank(terms: Terms, found: Found) -> list[Ranked]:
         coverage = min(1.0, sum(weights[term] for term in held) / total)
         if coverage < LEAST_COVERAGE:
             continue
-        score = (match.words_score + IDENTS_WEIGHT * match.idents_score) * (0.5 + 0.5 * coverage)
+        score = (
+            (match.words_score + IDENTS_WEIGHT * match.idents_score) * (0.5 + 0.5 * coverage) * KIND_WEIGHT[match.kind]
+        )
         ranked.append(Ranked(match=match, score=score, coverage=coverage, terms=held))
     return sorted(ranked, key=lambda one: (-one.score, one.match.note, one.match.anchor))
 

@@ -35,14 +35,19 @@ def dialect_of(line: bytes) -> Source | None:
     if not found:
         objects, _ = loose.objects_on(line)
         found = objects[0] if objects else found
-    kind = found.get("type")
+    kind = loose.string(found.get("type"))
     if (isinstance(found.get("payload"), dict) and kind in WRAPPED) or "record_type" in found:
         return "codex"
-    if kind is None and "id" in found and "timestamp" in found and ("instructions" in found or "git" in found):
+    if (
+        found.get("type") is None
+        and "id" in found
+        and "timestamp" in found
+        and ("instructions" in found or "git" in found)
+    ):
         return "codex"
     if kind in ITEMS and ("role" in found or "call_id" in found or "summary" in found) and "sessionId" not in found:
         return "codex"
-    return "claude" if isinstance(kind, str) and kind in KNOWN else None
+    return "claude" if kind in KNOWN else None
 
 
 def kinds_of(lines: list[bytes]) -> str:

@@ -78,6 +78,9 @@ def survey(found: Found, cache: Path | None, on_progress: Progress | None = None
             read += file.size
         except OSError as error:
             failures.append(Trouble(file.path, "read", _because(error)))
+        except (TypeError, ValueError, LookupError, AttributeError, AssertionError, RecursionError) as error:
+            # A record shaped as no reader expected must not cost the other sessions; the file is named and tried again.
+            failures.append(Trouble(file.path, "read", f"It could not be understood ({type(error).__name__})."))
         else:
             sessions.append(summed.facts)
             read += summed.read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -110,25 +111,25 @@ def _history_problems(look: Look) -> Iterator[Problem]:
     if damage.total:
         yield Problem(
             what="A part of this vault's history cannot be read; everything around it can.",
-            why=f"{damage.total} damaged places in the history files.",
+            why=f"{'1 damaged place' if damage.total == 1 else f'{damage.total} damaged places'} in the history files.",
             fix="Nothing you need to do. If another device or a backup has the same files whole, put them back.",
         )
     if marks.missing:
         yield Problem(
-            what=f"{len(marks.missing)} history entries are missing from the vault and are answered from this machine's copy.",
-            why="A sync tool or a restored backup took them away.",
+            what="A part of this vault's history is missing from the vault and is answered from this machine's copy.",
+            why=f"A sync tool or a restored backup took away {_entries(len(marks.missing))}.",
             fix="Run `vir_core run`: what this machine wrote is put back. Let the other devices sync for the rest.",
         )
     if marks.absent:
         yield Problem(
             what="Some notes are not found yet.",
-            why=f"{len(marks.absent)} history files are still in the cloud.",
+            why=f"{'1 history file is' if len(marks.absent) == 1 else f'{len(marks.absent)} history files are'} still in the cloud.",
             fix="Open the folder in your sync tool and let it download.",
         )
     if newer:
-        version = max(newer.values())
+        version = max(newer.values(), key=_numbers)
         yield Problem(
-            what=f"{len(newer)} notes are held back.",
+            what=f"{_notes(len(newer))} held back.",
             why=f"vir {version} on another device decided something about them that this version does not know.",
             fix=f"Install vir {version} or newer here.",
         )
@@ -201,6 +202,15 @@ def _source_problems(look: Look) -> Iterator[Problem]:
 
 def _notes(number: int) -> str:
     return "1 note is" if number == 1 else f"{number} notes are"
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Orders versions as people count them: 0.10 comes after 0.9."""
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,9}", version))
 
 
 def _copied(look: Look) -> list[tuple[SeenFile, ...]]:

@@ -93,7 +93,8 @@ def _undo(vault: Vault, run: str) -> RunsReply:
         table = SeenTable.load(vault.state, vault.root)
         seen = walk(vault, table)
         memory = journal.read(Memory).projection
-        spool.settle(vault, memory, seen)
+        if spool.settle(vault, memory, seen):
+            seen = walk(vault, seen.table)
         observation = observe(memory, seen, {})
         plan = plan_undo(run, memory, observation, _linked(vault, observation, seen.table))
         promised: list[tuple[Path, Promise]] = []

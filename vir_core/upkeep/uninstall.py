@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from vir_core.contract import Failure, OutsideItem, UninstallReply, UninstallRequest
-from vir_core.machine import hold, state_home
-from vir_core.vault import read_registry
+from vir_core.machine import MachineError, hold, state_home
+from vir_core.vault import read_registry, registry_path
 
 
 class _Known(Struct, frozen=True):
@@ -27,6 +28,9 @@ _FILES = {
 }
 
 
+_STAYS = "it is still needed, because the rest could not be removed"
+
+
 def uninstall(request: UninstallRequest) -> UninstallReply:
     """Notes and vaults are never touched. What cannot be removed is reported and the rest goes on."""
     home = state_home()
@@ -35,8 +39,10 @@ def uninstall(request: UninstallRequest) -> UninstallReply:
         return UninstallReply(items=tuple(items))
     removed: list[OutsideItem] = []
     failed: list[Failure] = []
-    for item in items:
-        problem = _remove(Path(item.path))
+    registry = str(registry_path())
+    # The list of vaults goes last, and only when nothing else stays: without it a run at work is a stranger in its vault.
+    for item in sorted(items, key=lambda item: item.path == registry):
+        problem = _STAYS if failed and item.path == registry else _remove(Path(item.path))
         if problem:
             failed.append(Failure(path=item.path, stage="write", message=problem))
         else:
@@ -69,9 +75,15 @@ def _items(home: Path) -> Iterator[OutsideItem]:
 
 
 def _size(path: Path) -> int:
-    if not path.is_dir():
-        return path.lstat().st_size
-    return sum(Path(folder, name).lstat().st_size for folder, _, names in os.walk(path) for name in names)
+    """In bytes. A file that goes while it is counted counts nothing."""
+    places = [path]
+    if path.is_dir():
+        places = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
+    total = 0
+    for place in places:
+        with suppress(OSError):
+            total += place.lstat().st_size
+    return total
 
 
 def _remove(path: Path) -> str:
@@ -84,6 +96,8 @@ def _remove(path: Path) -> str:
                 shutil.rmtree(path)
         else:
             shutil.rmtree(path)
+    except MachineError as error:
+        return error.message
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return ""
