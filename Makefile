@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export UV_COMPILE_BYTECODE := 1
 export UV_NO_PROGRESS := 1
+export UV_SYSTEM_CERTS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export LANCE_LOG := error
 
 .PHONY: run setup test lint types floors drift plugin test-py test-slow nightly bench schema clean
@@ -16,7 +18,7 @@ setup: .stamps/python .stamps/node
 .stamps/python: uv.lock pyproject.toml
 	@mkdir -p .stamps
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
-	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet "uv>=0.9"
 	@$(BIN)/uv sync --quiet --frozen --all-groups
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q vir_core
 	@touch $@

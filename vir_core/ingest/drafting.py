@@ -14,6 +14,8 @@ _EVIDENCE_BYTES = 2048
 
 def draft_of(candidate: Candidate, extract: Extract, aliases: tuple[str, ...] = ()) -> Draft:
     """Lessons whose quote gives an id that an earlier lesson of the note has are dropped: they rest on the same words."""
+    from vir_core.transcripts import scrub_all
+
     lessons: dict[str, Lesson] = {}
     for found in extract.lessons:
         id = lesson_id(candidate.note, found.turn_id, found.quote)
@@ -28,18 +30,20 @@ def draft_of(candidate: Candidate, extract: Extract, aliases: tuple[str, ...] = 
             ),
         )
     facts = candidate.facts
+    # Names that stand in no turn have not been through the scrubbing of a session.
+    (project, *branches), _ = scrub_all((candidate.project.name, *facts.branches))
     return Draft(
         id=candidate.note,
         title=extract.title,
         category=extract.category,
-        project=candidate.project.name,
+        project=project,
         date=day(facts.ended or facts.started),
         summary=extract.summary,
         lessons=tuple(lessons.values()),
         context=extract.context,
         session=candidate.key,
         source=facts.source,
-        branches=facts.branches,
+        branches=tuple(branches),
         distiller=DISTILLER,
         grounded=extract.grounded,
         confidence=round(extract.confidence, 2),

@@ -81,6 +81,7 @@ def find_secrets(text: str) -> list[Span]:
         *_credentials_in_urls(text),
         *_assignments(text),
         *_bearers(text),
+        *_handed_over(text),
     ]
     merged = _merge(secrets)
     names = [*_emails(text), *_homes(text)]
@@ -182,13 +183,16 @@ def _private_keys(text: str) -> Iterator[Span]:
 # Forms the scanner only takes with a second half or a right checksum beside them.
 _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9_])(?:(?:AKIA|ASIA)[A-Z2-7]{16}|whsec_[A-Za-z0-9+/]{24,}={0,2}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|"
-    r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})(?![A-Za-z0-9_])"
+    r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|hf_[A-Za-z0-9]{30,}|sk-(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_\-]{32,}|"
+    r"ATATT3x[A-Za-z0-9_\-=]{40,}|ya29\.[A-Za-z0-9_\-]{40,}|tskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}|"
+    r"hvs\.[A-Za-z0-9_\-]{40,}|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_\-.=]{30,}|[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})(?![A-Za-z0-9_])"
 )
 
 
 def _prefixed(text: str) -> Iterator[Span]:
     for match in _PREFIXED.finditer(text):
-        yield Span(match.start(), match.end(), "secret")
+        if not _worded(match.group()):
+            yield Span(match.start(), match.end(), "secret")
 
 
 _URL_CREDENTIALS = re.compile(
@@ -205,7 +209,7 @@ def _credentials_in_urls(text: str) -> Iterator[Span]:
 
 
 _PASSWORD = re.compile(
-    r"(?i)(?<![a-z])(?:[a-z0-9]{1,30}[_\-.]){0,4}(?:password|passwd|passphrase|passwort|pwd)(?:[_-]?(?:hash|value|raw))?"
+    r"(?i)(?<![a-z])(?:[a-z0-9]{1,30}[_\-.]){0,4}(?:(?:pg)?password|passwd|passphrase|passwort|pwd|(?-i:(?<=_)PASS))(?:[_-]?(?:hash|value|raw))?"
     r"(?:\\?[\"'])?[ \t]*(?:=>|:=|=|:)[ \t]*"
     r"(?:(?P<q>\\?[\"'`])(?P<quoted>[^\"'`\r\n]{3,200}?)(?P=q)|(?P<bare>[^\s\"'`,;<>(){}\[\]|&\\]{6,200})(?P<after>[(\[.]?))"
 )
@@ -252,6 +256,38 @@ def _bearers(text: str) -> Iterator[Span]:
         value = match.group(1).rstrip(".")
         if _opaque(value, least=12):
             yield Span(match.start(1), match.start(1) + len(value), "secret")
+
+
+# A password as an argument of a command, in a cookie, or said in a sentence; one group holds it.
+_HANDED = (
+    re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:password|passwd|passphrase)[ \t]+[\"']?([^\s\"'`]{6,200})"),
+    re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:token|secret|api-?key|access-?key)[ \t]+[\"']?([^\s\"'`]{16,400})"),
+    re.compile(r"\bsshpass[ \t]+-p[ \t]*[\"']?([^\s\"'`]{4,200})"),
+    re.compile(r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t]*[\"']?[^\s:\"'`]{1,80}:([^\s\"'`]{4,200})"),
+    re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?[ \t]-p([^\s\"'`]{6,200})"),
+    re.compile(r"\b(?:docker|podman|helm)[ \t]+(?:registry[ \t]+)?login\b[^\n|;]{0,200}?[ \t]-p[ \t]+[\"']?([^\s\"'`]{6,400})"),
+    re.compile(
+        r"(?i)(?:\bpasswor[dt][ \t]+(?:is|ist|was|war)\b:?|(?:密码|密碼|口令|パスワード|비밀번호|пароль|contraseña|mot de passe)"
+        r"[ \t]*(?:[:：=是为為は]|es\b|est\b)+)[ \t]*[\"'`“「]?([!-~]{6,200})"
+    ),
+)
+_COOKIE = re.compile(r"(?i)\bcookie[\"']?[ \t]*:[ \t]*[\"']?([^\r\n\"']{8,4000})")
+_COOKIE_VALUE = re.compile(r"=([^;,\s=]{16,})")
+
+
+def _handed_over(text: str) -> Iterator[Span]:
+    for pattern in _HANDED:
+        for match in pattern.finditer(text):
+            value = match.group(1).rstrip(".,;:!?)\"'`")
+            # Without a digit between letters it is a word of the sentence, a path or a file.
+            if len(value) < 4 or _placeholder(value) or "/" in value[:2] or _worded(value):
+                continue
+            if any(char.isdigit() for char in value) and any(char.isalpha() for char in value):
+                yield Span(match.start(1), match.start(1) + len(value), "secret")
+    for match in _COOKIE.finditer(text):
+        for part in _COOKIE_VALUE.finditer(match.group(1)):
+            if _opaque(part.group(1), least=16):
+                yield Span(match.start(1) + part.start(1), match.start(1) + part.end(1), "secret")
 
 
 _KEYED = re.compile(
