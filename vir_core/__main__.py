@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
+# The shape of `contract.encode_error`, for a stop that comes while the contract itself is being loaded.
+_STOPPED = '{"error":{"kind":"cancelled","message":"Stopped.","hint":"Run the same command again."}}\n'
+
 
 def main() -> int:
-    from vir_core.cli import main as command_line
-
+    try:
+        from vir_core.cli import main as command_line
+    except KeyboardInterrupt:
+        as_json = "--json" in sys.argv
+        (sys.stdout if as_json else sys.stderr).write(_STOPPED if as_json else "Stopped.\n")
+        return 1
     return command_line()
 
 

@@ -52,4 +52,3 @@ def test_vault_replays_whole_and_its_files_are_those_the_journal_names(tmp_path:
         assert state.written is not None
         assert bodies[note] == state.written.body
         assert texts.has(state.written.text)
-        assert all(texts.has(lesson.evidence) for lesson in state.written.lessons)

@@ -357,3 +357,27 @@ def test_a_moved_vault_goes_on_silently(world: World, tmp_path: Path) -> None:
     assert world.ask("ingest worker").hits
     assert world.run().unchanged == len(first.written)
     assert world.ask("ingest worker").degraded is None
+
+
+@pytest.mark.parametrize("early", ["The limit is", ""])
+def test_a_session_read_before_the_answer_came_is_taken_again(world: World, early: str) -> None:
+    """The last prompt had no answer yet, and no other prompt ever follows."""
+    session = "5c5c5c5c-0000-4000-8000-0000000000aa"
+    path = next(world.claude.rglob(f"{PLAIN}.jsonl")).with_name(f"{session}.jsonl")
+    source = next(world.claude.rglob(f"{PLAIN}.jsonl")).read_text("utf-8").splitlines()
+    prompt = next(line for line in source if json.loads(line).get("type") == "user")
+    path.write_text(prompt.replace(PLAIN, session).replace('"uuid":"', '"uuid":"f') + "\n", "utf-8")
+    first = world.run(session=(session,))
+    assert first.written == ()
+    assert world.run().skipped["nothing_durable"] >= 1
+    world.grow(
+        session,
+        early or "and?",
+        "The worker must fetch first because a pooled connection held over HTTP starves the pool.",
+    )
+    lines = path.read_text("utf-8").splitlines()
+    answer = lines[-1]
+    path.write_text("\n".join([lines[0], answer]) + "\n", "utf-8")
+    reply = world.run()
+    assert [note.session for note in reply.written] == [f"claude:{session}"]
+    assert world.run().written == ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -141,15 +143,39 @@ def test_a_record_that_says_nothing_is_forgotten_and_one_the_disk_withholds_stay
     assert record.exists()
 
 
-def test_a_disk_that_refuses_keeps_the_promise(vault: Vault) -> None:
+def test_one_file_that_cannot_be_written_keeps_its_promise_and_lets_the_others_through(vault: Vault) -> None:
     spool, record = promised(vault)
+    other = "vir/tools/Other.md"
+    promised(vault, note=NOTES[1], path=other, content=CONTENT.replace(NOTE.encode(), NOTES[1].encode()))
     target = vault.absolute(PATH)
-    target.parent.parent.joinpath("gotchas").write_text("a file where the folder must be")
-    with pytest.raises(StorageError):
-        spool.settle(vault, due(), looked(vault))
-    assert record.exists()
+    target.parent.write_text("a file where the folder must be")
+    memory = memory_of([note_line(NOTE), note_line(NOTES[1], when=2)])
+    assert [path for _, path in spool.settle(vault, memory, looked(vault))] == [other]
+    [(promise, why)] = spool.refused
+    assert promise.note == NOTE and why and record.exists()
     target.parent.unlink()
-    assert len(spool.settle(vault, due(), looked(vault))) == 1
+    assert [path for _, path in spool.settle(vault, memory, looked(vault))] == [PATH]
+    assert spool.refused == [] and spool.open() == []
+
+
+def test_a_disk_that_refuses_everything_keeps_every_promise(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)]
+    if not hasattr(os, "geteuid") or os.geteuid() or subprocess.run(mount, check=False).returncode:
+        pytest.skip("only root can mount")
+    try:
+        init(InitRequest(vault=str(disk / "Notes")))
+        vault = open_vault(disk / "Notes")
+        spool, record = promised(vault)
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(StorageError):
+            spool.settle(vault, due(), looked(vault))
+        assert record.exists()
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        assert len(spool.settle(vault, due(), looked(vault))) == 1
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_no_spool_folder_is_no_promise(vault: Vault) -> None:

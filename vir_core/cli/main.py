@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -16,6 +17,14 @@ from vir_core.text import clean
 from vir_core.verbs import TABLE, Verb, explain
 
 
+class _NotWritten(Exception):
+    """stdout took no more; `why` is empty when whoever read it has gone."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Returns 0 without an error and without `failed`, 2 when the words do not fit, else 1."""
     # One command lives a fraction of a second and builds large tables that hold no cycles.
@@ -23,13 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_streams()
     try:
         code = _answered(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
-    except BrokenPipeError:
+        with _written():
+            sys.stdout.flush()
+    except _NotWritten as error:
         _give_up_stdout()
-        return 1
-    except OSError as error:
-        _give_up_stdout()
-        print(f"The answer could not be written: {error.strerror or error}.", file=sys.stderr)
+        if error.why:
+            print(f"The answer could not be written: {error.why}.", file=sys.stderr)
         return 1
     return code
 
@@ -46,7 +54,7 @@ def _answered(words: list[str]) -> int:
         else:
             print(clean(f"vir_core: {error.message}\n{error.usage}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:
+    except _NotWritten:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  the last surface: a person or a plugin gets a sentence
         explained = explain(error)
@@ -75,7 +83,7 @@ def _open_streams() -> None:
 
 
 def _give_up_stdout() -> None:
-    """Whoever read us has gone, or the disk is full; what is left in the buffer must not raise again at exit."""
+    """What is left in the buffer must not raise again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -115,7 +123,8 @@ def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
 
     with shown_progress(as_json=_wants_progress(parsed)) as tell:
         reply = verb.run(request, tell)
-    print(show(verb.name, request, reply))
+    with _written():
+        print(show(verb.name, request, reply))
     return _code(reply)
 
 
@@ -128,5 +137,17 @@ def _code(reply: Reply) -> int:
 
 
 def _write(content: bytes) -> None:
-    sys.stdout.buffer.write(content + b"\n")
-    sys.stdout.buffer.flush()
+    with _written():
+        sys.stdout.buffer.write(content + b"\n")
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _written() -> Generator[None]:
+    """Tells a fault of stdout from a fault of the verb."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise _NotWritten("") from None
+    except OSError as error:
+        raise _NotWritten(error.strerror or str(error)) from error

@@ -37,7 +37,6 @@ DRIVER_WORDS: Mapping[str, str] = {
 SKIP_WORDS: Mapping[str, str] = {
     "copy": "copies of a session already counted",
     "nothing_durable": "held nothing worth keeping",
-    "no_words": "hold no words of yours",
     "not_selected": "belong to other projects",
     "too_old": "ended before --since",
     "over_limit": "wait for the next run (--limit)",

@@ -67,7 +67,8 @@ class WrittenNote(Struct, frozen=True, kw_only=True):
 
 
 class KeptNote(Struct, frozen=True, kw_only=True):
-    """A note that was not rewritten. `reason`: edited, judged, removed, waiting, copy, broken, foreign."""
+    """A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken,
+    elsewhere, linked, unsaved."""
 
     id: str
     path: str
@@ -124,7 +125,8 @@ class RunsReply(Reply, frozen=True, kw_only=True):
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled, skipped or waiting."""
+    """One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled or
+    skipped; `reason` says why it was skipped or settled without a note."""
 
     path: str
     source: Source

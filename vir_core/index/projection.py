@@ -11,7 +11,7 @@ from msgspec import Struct
 from vir_core.index.passages import Passage
 from vir_core.index.table import Index, IndexUnusable
 from vir_core.journal import Texts
-from vir_core.machine import ANYTHING, read_bytes, write_atomic
+from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
 from vir_core.memory import Memory, Observation
 from vir_core.text import random_id
 from vir_core.vault import SeenFile, Vault, parse, passage_texts
@@ -120,6 +120,6 @@ def _manifest(path: Path, index: Index) -> _Manifest | None:
         return None
     try:
         manifest = msgspec.msgpack.decode(read_bytes(path), type=_Manifest)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, MachineError, msgspec.MsgspecError):
         return None
     return manifest if manifest.mark == mark else None

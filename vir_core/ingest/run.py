@@ -67,15 +67,26 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         return _reply(request, vault, sources, plan, started, planned=plan.take)
     device = adopt(vault, verb="run").device
     make_dirs(vault.state / "locks", private=True)
-    with hold(vault.state / "locks" / "run.lock", "run"):
+    lock = vault.state / "locks" / "run.lock"
+    # Whoever leaves a lock empties it; a name still in it is of a run that lives and makes us wait, or of one that was killed.
+    killed = lock.is_file() and lock.stat().st_size > 0
+    with hold(lock, "run"):
+        if killed:
+            _sweep(vault)
         house = _open(vault, device)
+        if house.reading.replay.owed():
+            # History of this device that the vault lost: whoever writes puts it back, also when there is nothing to add.
+            with house.journal.writing("run", Memory) as writer:
+                house.reading = writer.reading
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
-        if _kept_promises(house):
+        refused: list[Failure] = []
+        if _kept_promises(house, refused):
             house = _open(vault, device)
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         written = _write(house, plan, tell)
+        written.failed += refused
         _index(house, written, tell)
     return _reply(request, vault, sources, plan, started, written=written)
 
@@ -116,15 +127,28 @@ def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
     return _House(vault, journal, reading, seen, before, observation, device)
 
 
-def _kept_promises(house: _House) -> bool:
-    """Keeps what a run that died had promised, so that this one sees the vault as that one meant it. True when it did."""
+def _sweep(vault: Vault) -> None:
+    """Removes the temporary files that a killed run left in vir's own folders, however young: `run.lock` says that nobody is
+    at work on them."""
+    folders = [vault.base, *(vault.base / name for name in FOLDERS.values()), vault.state, vault.state / "spool"]
+    for parent in (vault.texts, vault.journal):
+        folders += [parent, *(below for below in parent.glob("*") if below.is_dir())]
+    for folder in folders:
+        sweep_leftovers(folder, older_than=0)
+
+
+def _kept_promises(house: _House, refused: list[Failure]) -> bool:
+    """Keeps what a run that died had promised, so that this one sees the vault as that one meant it. True when it did;
+    `refused` takes what one file alone stood in the way of."""
     spool = Spool(house.vault.state)
-    if not spool.open():
+    promises = spool.open()
+    if not promises:
         return False
-    for folder in (house.vault.base, *(house.vault.base / name for name in FOLDERS.values())):
-        if folder.is_dir():
-            sweep_leftovers(folder)
-    return bool(spool.settle(house.vault, house.reading.projection, house.seen))
+    for folder in {house.vault.absolute(promise.path).parent for _, promise in promises if promise is not None}:
+        sweep_leftovers(folder, older_than=0)
+    kept = spool.settle(house.vault, house.reading.projection, house.seen)
+    refused += [Failure(path=promise.path, stage="write", message=why) for promise, why in spool.refused]
+    return bool(kept)
 
 
 def _plan(house: _House, sources: Sources, request: RunRequest) -> RunPlan:
@@ -219,6 +243,7 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
     try:
         tell(Progress(stage="index", done=0, total=1))
         with hold(house.vault.state / "locks" / "index.lock", "run"):
+            sweep_leftovers(house.vault.state / "index", older_than=0)
             bring_up_to_date(house.vault, house.reading.projection, observation, index)
             if seen.fresh or house.seen.fresh:
                 seen.table.save(house.vault.state, house.vault.root)

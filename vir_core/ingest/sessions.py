@@ -35,7 +35,7 @@ def _memory(request: SessionsRequest) -> tuple[Memory, str]:
             raise
         return Memory(), ""
     device = resolve(vault).device
-    state = vault.state if vault.state.is_dir() else None
+    state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
     return journal.read(Memory).projection, device
 

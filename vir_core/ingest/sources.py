@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vir_core.contract import DoctorRequest, Failure, Progress, RunRequest, SessionsRequest
+from vir_core.contract import DoctorRequest, Failure, Progress, RequestError, RunRequest, SessionsRequest
 from vir_core.machine import claude_projects_dirs, codex_home_dirs, state_home
 from vir_core.transcripts import Found, Lineage, SessionFacts, Trouble, find, join_lineage, survey
 
@@ -58,4 +58,6 @@ def read_sources(found: Found, tell: Callable[[Progress], None] | None = None) -
 
 
 def _path(name: str) -> Path:
+    if not name.strip():
+        raise RequestError("A folder of transcripts is named by nothing.", "Name it, or leave the option out.")
     return Path(name).expanduser().absolute()

@@ -13,7 +13,7 @@ from vir_core.ingest.drafting import draft_of, evidence_of
 from vir_core.ingest.selection import Candidate
 from vir_core.journal import Draft as LineDraft
 from vir_core.journal import Journal, Reading, Texts
-from vir_core.machine import read_bytes
+from vir_core.machine import MachineError, read_bytes
 from vir_core.memory import (
     EvidenceRef,
     Memory,
@@ -23,6 +23,7 @@ from vir_core.memory import (
     SessionJoined,
     SessionSettled,
     Spool,
+    is_of_one_file,
     keep,
 )
 from vir_core.text import sha256_hex
@@ -101,6 +102,15 @@ class Desk:
             except CannotEdit:
                 outcome.kept.append(self._kept(one.candidate, "broken"))
                 continue
+            except FileNotFoundError:
+                # Deleted since the vault was looked at.
+                outcome.kept.append(self._kept(one.candidate, "removed"))
+                continue
+            except MachineError as error:
+                if not is_of_one_file(error):
+                    raise
+                outcome.failed.append(self._failure(one.candidate, error))
+                continue
             promise = Promise(
                 kind="write",
                 note=ready.draft.id,
@@ -145,6 +155,10 @@ class Desk:
     def _kept(self, candidate: Candidate, reason: str) -> KeptNote:
         file = self.observation.present.get(candidate.note)
         return KeptNote(id=candidate.note, path=file.path if file else "", session=candidate.key, reason=reason)
+
+    def _failure(self, candidate: Candidate, error: MachineError) -> Failure:
+        file = self.observation.present.get(candidate.note)
+        return Failure(path=file.path if file else candidate.facts.path, stage="write", message=error.message)
 
     def _prepare(self, candidate: Candidate, extract: Extract, memory: Memory) -> _Prepared:
         """Renders the note and makes its texts durable. Raises `CannotEdit`, `StorageError`."""
@@ -216,7 +230,14 @@ class Desk:
 
     def _keep(self, ready: _Prepared, promised: tuple[Path, Promise], outcome: Outcome) -> None:
         record, promise = promised
-        path = keep(self.vault, promise)
+        try:
+            path = keep(self.vault, promise)
+        except MachineError as error:
+            if not is_of_one_file(error):
+                raise
+            # Its line stands, so the promise stays too, and the next run tries again.
+            outcome.failed.append(Failure(path=promise.path, stage="write", message=error.message))
+            return
         record.unlink(missing_ok=True)
         if not path:
             # The person's editor was faster; their words stay, and the next run sees them as edited.
@@ -245,6 +266,7 @@ def _settled(candidate: Candidate, outcome: str, run: str) -> LineDraft:
             outcome=outcome,
             note=candidate.note if outcome == "noted" else "",
             turns=facts.human_turns,
+            replies=facts.answers,
             last=facts.last_turn,
             source=facts.source,
             run=run,

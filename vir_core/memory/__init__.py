@@ -19,7 +19,7 @@ from vir_core.memory.acts import (
 from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
-from vir_core.memory.spool import Promise, Spool, keep
+from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "counted",
     "current_gate",
     "holds_of",
+    "is_of_one_file",
     "keep",
     "load_gate",
     "observe",

@@ -38,11 +38,13 @@ class NoteWritten(Struct, frozen=True, kw_only=True):
 
 
 class SessionSettled(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`outcome` is noted or nothing_durable."""
+    """`outcome` is noted or nothing_durable. `turns` counts the person's prompts and `replies` what the agent said, so that a
+    session read while the agent was still at work is seen to have gone on; -1 where that was not written down."""
 
     outcome: str
     note: str = ""
     turns: int = 0
+    replies: int = -1
     last: str = ""
     source: str = ""
     run: str = ""

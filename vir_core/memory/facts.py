@@ -76,13 +76,15 @@ class NoteState(Struct, array_like=True, gc=False):
 
 
 class SessionState(Struct, array_like=True, gc=False):
-    """`turns` counts the person's prompts and answers that the latest outcome knew; `last` is the id of the last one."""
+    """`turns` and `replies` count the person's prompts and the agent's answers that the latest outcome knew, `replies` -1
+    where it did not say; `last` is the id of the last prompt."""
 
     key: str
     settled: Stamp = ZERO
     outcome: str = ""
     note: str = ""
     turns: int = 0
+    replies: int = -1
     last: str = ""
     run: str = ""
     into: str = ""
@@ -145,7 +147,7 @@ def hold_of(act: Held) -> Hold:
 class Memory:
     """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault."""
 
-    layout = 1
+    layout = 2
 
     def __init__(self) -> None:
         self.state = State()
@@ -269,6 +271,7 @@ class Memory:
             session.outcome = act.outcome
             session.note = act.note
             session.turns = act.turns
+            session.replies = act.replies
             session.last = act.last
             session.run = act.run
 

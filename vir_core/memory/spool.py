@@ -7,6 +7,7 @@ never a source of answers.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +17,10 @@ from msgspec import Struct
 from vir_core.machine import (
     ABSENT,
     ANYTHING,
+    Busy,
     Changed,
     MachineError,
+    StorageError,
     make_dirs,
     read_bytes,
     rename_no_replace,
@@ -42,11 +45,24 @@ class Promise(Struct, frozen=True, kw_only=True):
     content: bytes = b""
 
 
+_OF_ONE_FILE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
+)
+
+
+def is_of_one_file(error: MachineError) -> bool:
+    """Whether a refusal says something about one file only (protected, open elsewhere, something else in its place), so that
+    the other notes can still be written. A full or read-only disk refuses all of them."""
+    return isinstance(error, Busy | Changed) or (isinstance(error, StorageError) and error.code in _OF_ONE_FILE)
+
+
 class Spool:
-    """Folder `spool/` in the state of one vault: one file a promise. The caller holds `run.lock`."""
+    """Folder `spool/` in the state of one vault: one file a promise. The caller holds `run.lock`. `refused` are the promises
+    that the last `settle` could not keep, with the reason; they stay and are tried again."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / "spool"
+        self.refused: list[tuple[Promise, str]] = []
 
     def promise(self, promise: Promise) -> Path:
         """Makes it durable. Raises `StorageError`."""
@@ -71,13 +87,19 @@ class Spool:
         """Keeps what an earlier process promised and did not live to do, and forgets what never became due. Returns the
         promises kept, with the path of each. Raises `StorageError` when the disk refuses; the promise then stays."""
         kept: list[tuple[Promise, str]] = []
+        self.refused = []
         for record, promise in self.open():
             if promise is None:
-                read_bytes(
-                    record
-                )  # a disk that refuses must not cost the promise; bytes that say nothing are forgotten
+                # Bytes that say nothing are forgotten; a disk that will not read them must not cost the promise.
+                read_bytes(record)
             elif _is_due(promise, memory):
-                path = keep(vault, promise, seen)
+                try:
+                    path = keep(vault, promise, seen)
+                except MachineError as error:
+                    if not is_of_one_file(error):
+                        raise
+                    self.refused.append((promise, error.message))
+                    continue
                 if path:
                     kept.append((promise, path))
             record.unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from vir_core.memory import Gate, Memory, build_gate, current_gate, observe
 from vir_core.search.answering import Answer, Current, Located, Shown, answer
 from vir_core.search.scan import Scan
 from vir_core.vault import (
+    SeenFile,
     SeenTable,
     Vault,
     find_vault,
@@ -55,7 +56,7 @@ class _Reader:
         self.vault = vault
         standing = resolve(vault)
         # A copy shares its id with the vault this machine knows, whose caches say nothing about it.
-        self.state = vault.state if vault.state.is_dir() and standing.writable else None
+        self.state = vault.readable_state() if standing.writable else None
         self.journal = Journal(
             vault.store,
             self.state,
@@ -161,7 +162,7 @@ class _Reader:
     def _locate(self, note: str, path: str, digest: str) -> Located | None:
         """Where the note lies: its known path, else where it was seen last, else one bounded walk."""
         for candidate in self._places(note, path):
-            file = look_at(self.vault, candidate)
+            file = self._look(candidate)
             if file is not None and file.id == note:
                 return Located(path=candidate, size=file.size, mtime_ns=file.mtime_ns, unchanged=file.body == digest)
         return None
@@ -171,11 +172,18 @@ class _Reader:
         yield path
         yield from self._other_places(note, path)
 
+    def _look(self, path: str) -> SeenFile | None:
+        """The file there now; one that may not be read, or is a link in a circle, is not there for an answer."""
+        try:
+            return look_at(self.vault, path)
+        except OSError:
+            return None
+
     def _other_places(self, note: str, path: str) -> list[str]:
         if self._walked is None:
             table = self._table()
             known = [file.path for file in table.by_id(note) if file.path != path]
-            if any(look_at(self.vault, place) for place in known):
+            if any(self._look(place) for place in known):
                 return known
             seen = walk(self.vault, table, seconds=WALK_SECONDS)
             self._walked = {id: files[0].path for id, files in seen.notes.items()}
@@ -214,7 +222,8 @@ def _hit(shown: Shown) -> Hit:
         date=shown.date,
         score=shown.score,
         trust=shown.trust,
-        confidence=shown.confidence,
+        # The index keeps single precision; two digits were written.
+        confidence=round(shown.confidence, 2),
         snippet=shown.snippet,
         block=shown.block,
     )

@@ -258,17 +258,35 @@ def _bearers(text: str) -> Iterator[Span]:
             yield Span(match.start(1), match.start(1) + len(value), "secret")
 
 
-# A password as an argument of a command, in a cookie, or said in a sentence; one group holds it.
+# A password as an argument of a command or said in a sentence; one group holds it. The words before each are looked for
+# first, because most texts have none of them.
 _HANDED = (
-    re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:password|passwd|passphrase)[ \t]+[\"']?([^\s\"'`]{6,200})"),
-    re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:token|secret|api-?key|access-?key)[ \t]+[\"']?([^\s\"'`]{16,400})"),
-    re.compile(r"\bsshpass[ \t]+-p[ \t]*[\"']?([^\s\"'`]{4,200})"),
-    re.compile(r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t]*[\"']?[^\s:\"'`]{1,80}:([^\s\"'`]{4,200})"),
-    re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?[ \t]-p([^\s\"'`]{6,200})"),
-    re.compile(r"\b(?:docker|podman|helm)[ \t]+(?:registry[ \t]+)?login\b[^\n|;]{0,200}?[ \t]-p[ \t]+[\"']?([^\s\"'`]{6,400})"),
-    re.compile(
-        r"(?i)(?:\bpasswor[dt][ \t]+(?:is|ist|was|war)\b:?|(?:密码|密碼|口令|パスワード|비밀번호|пароль|contraseña|mot de passe)"
-        r"[ \t]*(?:[:：=是为為は]|es\b|est\b)+)[ \t]*[\"'`“「]?([!-~]{6,200})"
+    (("--",), re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:password|passwd|passphrase)[ \t]+[\"']?([^\s\"'`]{6,200})")),
+    (
+        ("--",),
+        re.compile(r"(?<![\w-])--(?:[a-z]+-)*(?:token|secret|api-?key|access-?key)[ \t]+[\"']?([^\s\"'`]{16,400})"),
+    ),
+    (("sshpass",), re.compile(r"\bsshpass[ \t]+-p[ \t]*[\"']?([^\s\"'`]{4,200})")),
+    (
+        ("curl",),
+        re.compile(r"\bcurl\b[^\n]{0,300}?[ \t](?:-u|--user)[ \t]*[\"']?[^\s:\"'`]{1,80}:([^\s\"'`]{4,200})"),
+    ),
+    (
+        ("mysql", "mariadb"),
+        re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,200}?[ \t]-p([^\s\"'`]{6,200})"),
+    ),
+    (
+        (" login",),
+        re.compile(
+            r"\b(?:docker|podman|helm)[ \t]+(?:registry[ \t]+)?login\b[^\n|;]{0,200}?[ \t]-p[ \t]+[\"']?([^\s\"'`]{6,400})"
+        ),
+    ),
+    (
+        ("asswor", "ASSWOR", "密码", "密碼", "口令", "パスワード", "비밀번호", "ароль", "ontraseña", "ot de passe"),
+        re.compile(
+            r"(?i)(?:\bpasswor[dt][ \t]+(?:is|ist|was|war)\b:?|(?:密码|密碼|口令|パスワード|비밀번호|пароль|contraseña|mot de passe)"
+            r"[ \t]*(?:[:：=是为為は]|es\b|est\b)+)[ \t]*[\"'`“「]?([!-~]{6,200})"
+        ),
     ),
 )
 _COOKIE = re.compile(r"(?i)\bcookie[\"']?[ \t]*:[ \t]*[\"']?([^\r\n\"']{8,4000})")
@@ -276,7 +294,9 @@ _COOKIE_VALUE = re.compile(r"=([^;,\s=]{16,})")
 
 
 def _handed_over(text: str) -> Iterator[Span]:
-    for pattern in _HANDED:
+    for needles, pattern in _HANDED:
+        if not any(needle in text for needle in needles):
+            continue
         for match in pattern.finditer(text):
             value = match.group(1).rstrip(".,;:!?)\"'`")
             # Without a digit between letters it is a word of the sentence, a path or a file.
@@ -284,7 +304,7 @@ def _handed_over(text: str) -> Iterator[Span]:
                 continue
             if any(char.isdigit() for char in value) and any(char.isalpha() for char in value):
                 yield Span(match.start(1), match.start(1) + len(value), "secret")
-    for match in _COOKIE.finditer(text):
+    for match in _COOKIE.finditer(text) if "ookie" in text or "COOKIE" in text else ():
         for part in _COOKIE_VALUE.finditer(match.group(1)):
             if _opaque(part.group(1), least=16):
                 yield Span(match.start(1) + part.start(1), match.start(1) + part.end(1), "secret")

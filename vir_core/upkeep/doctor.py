@@ -236,7 +236,7 @@ def _look(request: DoctorRequest) -> Look:
             no_vault=error,
         )
     standing = resolve(vault)
-    state = vault.state if vault.state.is_dir() and standing.writable else None
+    state = vault.readable_state() if standing.writable else None
     journal = Journal(
         vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
     )

@@ -218,6 +218,10 @@ def apply_init(plan: InitPlan) -> InitReply:
 
 
 def _refuse(request: InitRequest, look: Look) -> None:
+    if not request.vault.strip():
+        raise InitRefused(
+            "No folder was named", "Give --vault the folder you open in Obsidian; . is the one you are in."
+        )
     if request.moved and request.copied:
         raise InitRefused("--moved and --copied say opposite things", "Name one of them.")
     if request.prefix and not _PREFIX.match(request.prefix):

@@ -33,7 +33,7 @@ def runs(request: RunsRequest) -> RunsReply:
     if request.undo:
         return _undo(vault, request.undo)
     standing = resolve(vault)
-    state = vault.state if vault.state.is_dir() and standing.writable else None
+    state = vault.readable_state() if standing.writable else None
     journal = _journal(vault, state, standing.device)
     memory = journal.read(Memory).projection
     infos = [
@@ -95,6 +95,7 @@ def _undo(vault: Vault, run: str) -> RunsReply:
         memory = journal.read(Memory).projection
         if spool.settle(vault, memory, seen):
             seen = walk(vault, seen.table)
+        failed += [Failure(path=promise.path, stage="write", message=why) for promise, why in spool.refused]
         observation = observe(memory, seen, {})
         plan = plan_undo(run, memory, observation, _linked(vault, observation, seen.table))
         promised: list[tuple[Path, Promise]] = []

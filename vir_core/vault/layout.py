@@ -49,6 +49,10 @@ class Vault(Struct, frozen=True, kw_only=True):
         """This machine's records and caches of the vault. Not created here."""
         return state_home() / self.id
 
+    def readable_state(self) -> Path | None:
+        """`state`, when it is there and may be used."""
+        return self.state if os.access(self.state, os.R_OK | os.X_OK) and _is(Path.is_dir, self.state) else None
+
     def relative(self, path: Path | str) -> str:
         """`path` below the root with `/`, as the wire says it. Raises ValueError for a path outside the vault."""
         return normal(path).relative_to(self.root).as_posix()

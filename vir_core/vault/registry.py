@@ -57,7 +57,8 @@ def read_registry() -> dict[str, Entry]:
     the device id, and a new one continues the history as another writer."""
     try:
         content = registry_path().read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+        # Readers then answer from the vault alone, and a writer is told when it comes to writing there.
         return {}
     try:
         return msgspec.json.decode(content, type=_Registry).vaults

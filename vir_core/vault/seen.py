@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from stat import S_ISREG
 
 import msgspec
 from msgspec import Struct
@@ -131,11 +132,14 @@ def walk(
 
 def look_at(vault: Vault, path: str, known: SeenFile | None = None) -> SeenFile | None:
     """The row of one file as it is now, `known` itself when size and time say it is unchanged; None when there is no such
-    file. Raises OSError when it is there and cannot be read."""
+    file, or something else has its name: a folder, a pipe (opening one waits for ever). Raises OSError when it is there and
+    cannot be read."""
     full = vault.absolute(path)
     try:
         stat = full.stat()
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not S_ISREG(stat.st_mode):
         return None
     if known is not None and _unchanged(known, stat):
         return known
@@ -187,7 +191,7 @@ class _Look:
                 elif entry.is_dir(follow_symlinks=False):
                     if name not in _SKIPPED and path != store:
                         pending.append((entry.path, path + "/"))
-                elif name[-3:].lower() == ".md" and not entry.is_symlink():
+                elif name[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False):
                     self._file(entry, path)
             if not pending and not base_seen:
                 # Behind a link the walk above does not follow.

@@ -41,6 +41,10 @@ def explain(error: BaseException) -> Explained:
             return Explained("storage", error.message, error.hint)
         case MachineError():
             return Explained("storage", error.message, error.hint)
+        case OSError():
+            # What no room foresaw is still the disk's word, and a person can act on the path in it.
+            refused = StorageError.of(error, str(error.filename or "a file"))
+            return Explained("storage", refused.message, refused.hint)
         case KeyboardInterrupt():
             return Explained("cancelled", "Stopped.", "Run the same command again; it goes on where it stopped.")
         case MemoryError():

@@ -90,7 +90,7 @@ TABLE: dict[str, Verb] = {
             summary="list the runs that wrote something, or take one back",
             handler="vir_core.upkeep:runs",
             flags={"vault": _VAULT, "undo": "take this run back: its notes go to archived/, unless you touched them"},
-            heavy=frozenset({"markdown_it", "ruamel", "regex"}),
+            heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "regex"}),
             example="vir_core runs --vault ~/Notes",
         ),
         Verb(

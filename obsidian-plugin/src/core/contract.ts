@@ -136,7 +136,7 @@ export interface JournalStatus {
 	readonly damaged: number;
 }
 
-/** A note that was not rewritten. `reason`: edited, judged, removed, waiting, copy, broken, foreign. */
+/** A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken, elsewhere, linked, unsaved. */
 export interface KeptNote {
 	readonly id: string;
 	readonly path: string;
@@ -233,7 +233,7 @@ export interface SchemaReply {
 	readonly drifted: readonly string[];
 }
 
-/** One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled, skipped or waiting. */
+/** One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled or skipped; `reason` says why it was skipped or settled without a note. */
 export interface SessionInfo {
 	readonly path: string;
 	readonly source: Source;
