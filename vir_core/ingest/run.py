@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from vir_core import __version__
 from vir_core.contract import Failure, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
-from vir_core.index import Index, bring_up_to_date
+from vir_core.index import Index, IndexUnusable, bring_up_to_date
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.writing import Desk, Distilled
@@ -22,7 +22,7 @@ from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
 from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
 from vir_core.text import clean, random_id
 from vir_core.transcripts import Project, SessionFacts, project_of
-from vir_core.vault import FOLDERS, Seen, SeenTable, Vault, adopt, find_vault, path_key, walk
+from vir_core.vault import FOLDERS, Seen, SeenTable, Vault, adopt, find_vault, path_key, resolve, walk
 
 OnProgress = Callable[[Progress], None]
 
@@ -60,8 +60,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
     vault = find_vault(request.vault, environ, Path.cwd())
     tell = progress or _silent
     if request.dry_run:
-        device = ""
-        house = _open(vault, device, has_state=vault.state.is_dir())
+        house = _open(vault, resolve(vault).device, has_state=vault.state.is_dir())
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         return _reply(request, vault, sources, plan, started, planned=plan.take)
@@ -232,10 +231,9 @@ def _distilled(batch: Sequence[Candidate], done: _Written) -> Iterator[Distilled
 
 def _index(house: _House, done: _Written, tell: OnProgress) -> None:
     """Brings the caches up to date with what lies on disk now. Where they cannot be written the run still succeeded."""
-    seen, observation, table = house.seen, house.observation, house.before
+    seen, observation = house.seen, house.observation
     if done.notes or done.kept:
-        table = house.seen.table
-        seen = walk(house.vault, table)
+        seen = walk(house.vault, house.seen.table)
         observation = observe(house.reading.projection, seen, {}, None)
     elif done.lines:
         observation = observe(house.reading.projection, seen, {}, None)
@@ -250,8 +248,9 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
             if house.reading.moved or load_gate(house.vault.state / GATE) is None:
                 _, gate = build_gate(house.reading)
                 house.journal.save_checkpoint(house.reading, {GATE: gate})
-    except MachineError as error:
-        done.failed.append(Failure(path=str(house.vault.state), stage="index", message=error.message))
+    except (MachineError, IndexUnusable) as error:
+        why = error.message if isinstance(error, MachineError) else error.why
+        done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
 def _reply(
