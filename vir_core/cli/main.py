@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 
+import msgspec
+
 from vir_core.cli.options import UsageError, given_fields, request_fields, top_parser, usage, verb_parser
 from vir_core.cli.progress import shown_progress
-from vir_core.contract import Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.contract import JournalRequest, Reply, Request, decode_request, encode_error, encode_reply, request_of
 from vir_core.text import clean
 from vir_core.verbs import TABLE, Verb, explain
 
@@ -121,6 +123,16 @@ def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
         return walk(request)
     from vir_core.cli.show import show
 
+    if (
+        isinstance(request, JournalRequest)
+        and request.action == "accept-disk"
+        and not request.word
+        and sys.stdin.isatty()
+    ):
+        typed = input(
+            "Entries that the vault does not hold any more will be given up for good. Type accept to do that: "
+        )
+        request = msgspec.structs.replace(request, word=typed.strip())
     with shown_progress(as_json=_wants_progress(parsed)) as tell:
         reply = verb.run(request, tell)
     with _written():

@@ -7,7 +7,9 @@ from typing import Any
 
 from vir_core.contract import (
     DoctorReply,
+    HistoryReply,
     InitReply,
+    JournalReply,
     KeptNote,
     QueryReply,
     Reply,
@@ -220,6 +222,48 @@ def _doctor(reply: DoctorReply) -> str:
     return "\n".join(lines)
 
 
+def _history(reply: HistoryReply) -> str:
+    lines: list[str] = []
+    for entry in reply.entries:
+        when = entry.at[:16].replace("T", " ")
+        where = f"  [{clean(entry.surface)}, {entry.device[:6]}]"
+        lines.append(f"{when}  {clean(entry.words)}{where}")
+        if entry.title:
+            lines.append(f"                  “{clean(entry.title)}”")
+        if entry.text:
+            lines += [f"                  {clean(line)}" for line in _beginning(entry.text)]
+    if reply.trust:
+        from vir_core.memory import PLAIN
+
+        lines += ["", f"Now: {PLAIN[reply.trust]}."]
+    return "\n".join(lines)
+
+
+def _beginning(text: str, most: int = 12) -> list[str]:
+    """What a person reads of a note's body: not the folded boxes below it."""
+    kept = [line for line in text.split("\n") if line.strip() and not line.startswith(">")]
+    return kept[:most] + (["…"] if len(kept) > most else [])
+
+
+def _journal(reply: JournalReply) -> str:
+    lines = [f"{count(reply.lines, 'entry', 'entries')} from {count(reply.devices, 'device')}, {size(reply.bytes)}"]
+    if reply.given_back or reply.completed:
+        lines.append(f"put back: {reply.given_back + reply.completed}")
+    if reply.given_up:
+        lines.append(f"given up: {reply.given_up}")
+    if reply.others:
+        lines.append(
+            f"{count(reply.others, 'entry', 'entries')} of other devices only this machine has; let those devices sync."
+        )
+    if reply.waiting:
+        lines.append(clean(reply.waiting))
+    for finding in reply.findings:
+        place = f"  ({finding.file})" if finding.file else ""
+        lines.append(f"  {'!' if finding.harm else '-'} {clean(finding.words)}{place}")
+    lines.append("Everything is as it was written." if reply.sound else "Something is not as it was written.")
+    return "\n".join(lines)
+
+
 def _uninstall(reply: UninstallReply) -> str:
     if not reply.items:
         return "\n".join(_failed(reply.failed)) or "vir wrote nothing outside your vaults."
@@ -254,6 +298,8 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "sessions": _sessions,
     "query": _query,
     "doctor": _doctor,
+    "history": _history,
+    "journal": _journal,
     "uninstall": _uninstall,
     "schema": _schema,
 }

@@ -208,6 +208,72 @@ class IndexStatus(Struct, frozen=True, kw_only=True):
     passages: int
 
 
+class HistoryFinding(Struct, frozen=True, kw_only=True):
+    """Something about the history's files that is not as it was written. `kind` is gap, fork, altered, missing, pending,
+    given_up, other_vault, unplaced, damaged, untidy, unreadable, placeholder, newer or future; `offset` is in bytes, -1 where
+    there is no place; without `harm` nothing was lost."""
+
+    kind: str
+    words: str
+    device: str
+    file: str
+    offset: int
+    line: str
+    count: int
+    harm: bool
+
+
+class JournalReply(Reply, frozen=True, kw_only=True):
+    """What `journal` found or did. `given_back` and `completed` were put back into the vault, `others` are lines of other
+    devices that only this computer has; `given_up` were given up for good and lie in the state folder."""
+
+    vault: str
+    folder: str
+    action: str
+    lines: int = 0
+    devices: int = 0
+    bytes: int = 0
+    damaged: int = 0
+    missing: int = 0
+    placeholders: int = 0
+    sound: bool = True
+    findings: tuple[HistoryFinding, ...] = ()
+    given_back: int = 0
+    completed: int = 0
+    others: int = 0
+    given_up: int = 0
+    waiting: str = ""
+
+
+class HistoryEntry(Struct, frozen=True, kw_only=True):
+    """One thing that happened. `at` is the writer's clock, UTC; `words` says it in a sentence; `before` and `after` are
+    digests of the texts it changed between, `title` and `text` what `after` holds (empty while it has not arrived)."""
+
+    at: str
+    action: str
+    subject: str
+    by: str
+    surface: str
+    device: str
+    core: str
+    words: str
+    before: str
+    after: str
+    title: str
+    text: str
+
+
+class HistoryReply(Reply, frozen=True, kw_only=True):
+    """`type` is note, lesson, session, run or vault."""
+
+    vault: str
+    folder: str
+    id: str
+    type: str
+    trust: Trust | None = None
+    entries: tuple[HistoryEntry, ...] = ()
+
+
 class SourceStatus(Struct, frozen=True, kw_only=True):
     """`oldest_days` is the age of the oldest transcript by its last change, in days."""
 

@@ -81,6 +81,21 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
     codex_dir: tuple[str, ...] = ()
 
 
+class JournalRequest(Request, frozen=True, kw_only=True):
+    """`action` says what to do with the vault's history; `word` is what the person typed to give lines up."""
+
+    action: Literal["status", "verify", "heal", "accept-disk"]
+    vault: str = ""
+    word: str = ""
+
+
+class HistoryRequest(Request, frozen=True, kw_only=True):
+    """`id` is a note, a lesson, a session key or a run."""
+
+    id: str
+    vault: str = ""
+
+
 class UninstallRequest(Request, frozen=True, kw_only=True):
     """Without `apply` it lists what vir wrote outside the vault; with it, that is removed item by item."""
 

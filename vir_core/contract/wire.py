@@ -12,7 +12,9 @@ from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 
 VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "doctor": (requests.DoctorRequest, replies.DoctorReply),
+    "history": (requests.HistoryRequest, replies.HistoryReply),
     "init": (requests.InitRequest, replies.InitReply),
+    "journal": (requests.JournalRequest, replies.JournalReply),
     "query": (requests.QueryRequest, replies.QueryReply),
     "run": (requests.RunRequest, replies.RunReply),
     "runs": (requests.RunsRequest, replies.RunsReply),

@@ -9,6 +9,7 @@ from vir_core.memory.acts import (
     EvidenceRef,
     Held,
     Lifted,
+    LinesGivenUp,
     NotesUndone,
     NoteWritten,
     Rejected,
@@ -16,7 +17,7 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
 )
-from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written
+from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written, understands
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
@@ -32,6 +33,7 @@ __all__ = [
     "Gate",
     "Held",
     "Lifted",
+    "LinesGivenUp",
     "Memory",
     "NoteState",
     "NoteWritten",
@@ -59,4 +61,5 @@ __all__ = [
     "take_census",
     "trust",
     "trust_of",
+    "understands",
 ]

@@ -64,6 +64,14 @@ class RunFinished(Struct, frozen=True, kw_only=True):
     skipped: dict[str, int] = {}
 
 
+class LinesGivenUp(Struct, frozen=True, kw_only=True):
+    """`list` is the digest of the hashes of the lines that a person gave up; nothing about notes is in it."""
+
+    count: int = 0
+    list: str = ""
+    devices: tuple[str, ...] = ()
+
+
 class Approved(Struct, frozen=True, kw_only=True):
     digest: str = ""
     text: str = ""

@@ -18,6 +18,7 @@ from vir_core.memory.acts import (
     Approved,
     Held,
     Lifted,
+    LinesGivenUp,
     NotesUndone,
     NoteWritten,
     Rejected,
@@ -127,6 +128,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("lifted", Lifted),
         ("notes_undone", NotesUndone),
         ("segment_started", SegmentStarted),
+        ("lines_given_up", LinesGivenUp),
     )
 }
 
@@ -137,6 +139,11 @@ _HOLD_OF_REASON: Mapping[str, Hold] = {"resembles": "proposed", "superseded": "s
 def decoder_of(line: Line) -> msgspec.json.Decoder[Any] | None:
     """What reads the payload of a line; `None` for a line of a newer vir."""
     return _acts.get(line.action) if line.v == 1 else None
+
+
+def understands(line: Line) -> bool:
+    """Whether this version knows what the line does."""
+    return decoder_of(line) is not None
 
 
 def hold_of(act: Held) -> Hold:
@@ -232,6 +239,9 @@ class Memory:
 
     def _apply_segment_started(self, line: Line, act: SegmentStarted) -> None:
         del line, act  # the journal checks it; nothing about notes is in it
+
+    def _apply_lines_given_up(self, line: Line, act: LinesGivenUp) -> None:
+        del line, act  # the lines it speaks of are already not here
 
     def _apply_note_written(self, line: Line, act: NoteWritten) -> None:
         note = self._note(line.subject)

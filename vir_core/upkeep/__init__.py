@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vir_core.upkeep.doctor import doctor
+    from vir_core.upkeep.history import history
     from vir_core.upkeep.init import InitRefused, init
+    from vir_core.upkeep.journal import journal
     from vir_core.upkeep.runs import runs
     from vir_core.upkeep.uninstall import uninstall
 
-__all__ = ["InitRefused", "doctor", "init", "runs", "uninstall"]
+__all__ = ["InitRefused", "doctor", "history", "init", "journal", "runs", "uninstall"]
 
-_HOME = {name: name for name in ("doctor", "init", "runs", "uninstall")} | {"InitRefused": "init"}
+_HOME = {name: name for name in ("doctor", "history", "init", "journal", "runs", "uninstall")} | {"InitRefused": "init"}
 
 
 def __getattr__(name: str) -> object:

@@ -123,6 +123,30 @@ TABLE: dict[str, Verb] = {
             example="vir_core doctor --vault ~/Notes",
         ),
         Verb(
+            name="history",
+            summary="tell the life of one note, lesson, session or run",
+            handler="vir_core.upkeep:history",
+            flags={
+                "id": "the vir_id of a note, a lesson's id, a session (claude:… or codex:…) or a run",
+                "vault": _VAULT,
+            },
+            positional="id",
+            example="vir_core history n95535f35c3f77d3 --vault ~/Notes",
+        ),
+        Verb(
+            name="journal",
+            summary="look after the files that hold a vault's history: status, verify, heal, accept-disk",
+            handler="vir_core.upkeep:journal",
+            flags={
+                "action": "status (counts), verify (reads everything), heal (puts back what this machine wrote), accept-disk",
+                "vault": _VAULT,
+                "word": "for accept-disk: the word accept, which gives up what only this machine still has",
+            },
+            positional="action",
+            hidden=True,
+            example="vir_core journal verify --vault ~/Notes",
+        ),
+        Verb(
             name="uninstall",
             summary="list everything vir wrote outside the vault, and remove it",
             handler="vir_core.upkeep:uninstall",
