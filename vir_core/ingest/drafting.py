@@ -14,7 +14,7 @@ _EVIDENCE_BYTES = 2048
 
 def draft_of(candidate: Candidate, extract: Extract, aliases: tuple[str, ...] = ()) -> Draft:
     """Lessons whose quote gives an id that an earlier lesson of the note has are dropped: they rest on the same words."""
-    from vir_core.transcripts import scrub_all
+    from vir_core.transcripts.scrub import scrub_all
 
     lessons: dict[str, Lesson] = {}
     for found in extract.lessons:
