@@ -27,6 +27,7 @@ from vir_core.journal.line import (
 from vir_core.journal.mirror import Mirror, guard
 from vir_core.journal.replay import Known, Marks, P, Reading, Replay
 from vir_core.journal.segment import SEAL, Cut
+from vir_core.journal.shape import VaultShape
 from vir_core.machine import ABSENT, ANYTHING, MachineError, append, hold, make_dirs, write_atomic
 
 _ROOM = SEAL - 2048
@@ -74,11 +75,18 @@ class Journal:
         self.clock = clock
         self.folder = store / "journal"
         self.vaults = frozenset((vault, *former))
-        self.mirror = Mirror(state / "mirror", device) if state else None
+        self.shape = VaultShape(self.vaults)
+        self.mirror = Mirror(state / "mirror", device, self.shape) if state else None
 
-    def read(self, make: Callable[[], P]) -> Reading[P]:
+    def read(self, make: Callable[[], P], *, known_at: str = "") -> Reading[P]:
         """The projection of every line, from the checkpoint where it holds. Takes no lock, writes nothing, never raises
-        for what the files contain."""
+        for what the files contain.
+
+        With `known_at` (UTC in the form of `at`) only of the lines up to that moment: everything is read anew, and the
+        reading makes no checkpoint.
+        """
+        if known_at:
+            return self._read_all(make, keep=False, known_at=known_at)
         return self._read(make, keep=False)
 
     def since(self, marks: Marks) -> Tail:
@@ -115,7 +123,7 @@ class Journal:
 
         Returns False when the disk refused: a cache that cannot be written costs time and nothing else.
         """
-        if self.state is None:
+        if self.state is None or reading.known_at:
             return False
         try:
             if reading.moved:
@@ -164,26 +172,35 @@ class Journal:
         replay.applies(projection.apply)
         return Reading(projection, replay, saved.marks)
 
-    def _read_all(self, make: Callable[[], P], *, keep: bool) -> Reading[P]:
+    def _read_all(self, make: Callable[[], P], *, keep: bool, known_at: str = "") -> Reading[P]:
         projection = make()
-        replay = self._replay(projection.apply, None, None)
+        replay = self._replay(projection.apply, None, None, until=known_at)
         replay.run(keep=keep)
-        return Reading(projection, replay, None)
+        return Reading(projection, replay, None, known_at)
 
-    def _replay(self, apply: Callable[[Line], None], base: Marks | None, known: Known | None) -> Replay:
+    def _replay(
+        self, apply: Callable[[Line], None], base: Marks | None, known: Known | None, *, until: str = ""
+    ) -> Replay[Line]:
         return Replay(
-            self.folder, self.mirror, vaults=self.vaults, device=self.device, apply=apply, base=base, known=known
+            self.folder,
+            self.mirror,
+            self.shape,
+            device=self.device,
+            apply=apply,
+            base=base,
+            known=known,
+            until=until,
         )
 
 
 class Writer(Generic[P]):
     """Appends under the journal lock. `reading` moves on with every append."""
 
-    def __init__(self, journal: Journal, mirror: Mirror, reading: Reading[P]) -> None:
+    def __init__(self, journal: Journal, mirror: Mirror[Line], reading: Reading[P]) -> None:
         self.reading = reading
         self._journal = journal
         self._mirror = mirror
-        self._replay = reading.replay
+        self._replay: Replay[Line] = reading.replay
         self._number = max(self._replay.marks.segment, self._highest())
 
     def append(self, drafts: Sequence[Draft], *, kind: str, surface: str) -> list[Line]:
@@ -327,6 +344,7 @@ class Writer(Generic[P]):
             self._replay.follow_mirror(self._mirror.own, str(self._mirror.folder / self._mirror.own))
             if path is not None:
                 self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path))
+                self._replay.place_waiting()
         except (Cut, OSError):
             # Somebody took the file away under the lock. What was acknowledged is in the mirror; read all anew next time.
             self._replay.marks.mirrored = False

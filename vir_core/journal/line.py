@@ -24,7 +24,8 @@ _TRIES = 100
 _PADDING = b" \t\r\0"
 _BOM = b"\xef\xbb\xbf"
 
-# Years end at 8999 so that the microsecond after the newest stamp always has a name.
+# Years end at 8999: a stamp beyond is no stamp of ours, and the microsecond after the last one still has a name.
+LAST = "8999-12-31T23:59:59.999999Z"
 _AT = re.compile(
     r"[1-8][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
@@ -57,6 +58,11 @@ class Line(Struct, frozen=True, gc=False):
     raw: bytes
 
     @property
+    def origin(self) -> str:
+        """The device that wrote it."""
+        return self.by.device
+
+    @property
     def stamp(self) -> tuple[str, str, str]:
         """The total order of lines, the same on every device."""
         return (self.at, self.by.device, self.hash)
@@ -81,7 +87,8 @@ class Damage(Struct, array_like=True):
     """What could not be read, by kind.
 
     `torn` incomplete objects, `garbage` lines that are no line of ours, `oversize` lines beyond 16 MiB, `unreadable` files
-    that do not open, `other_vault` segments that name another vault. `glued` lines held several objects and `padding`
+    that do not open, `other_vault` segments that name another vault, `unplaced` lines of a device that nowhere says which
+    vault it writes for. `glued` lines held several objects and `padding`
     lines held NULs; nothing of those two was lost.
     """
 
@@ -92,10 +99,11 @@ class Damage(Struct, array_like=True):
     other_vault: int = 0
     glued: int = 0
     padding: int = 0
+    unplaced: int = 0
 
     @property
     def total(self) -> int:
-        return self.torn + self.garbage + self.oversize + self.unreadable + self.other_vault + self.glued + self.padding
+        return sum(getattr(self, name) for name in self.__struct_fields__)
 
     def add(self, other: Damage) -> None:
         for name in self.__struct_fields__:
@@ -140,8 +148,11 @@ def now() -> str:
 
 
 def stamp_after(newest: str, clock: str) -> str:
-    """The time a new line gets: what the clock says, but later than everything its writer has seen."""
-    return clock if clock > newest else _named(_moment(newest) + timedelta(microseconds=1))
+    """The time a new line gets: what the clock says, but later than everything its writer has seen.
+
+    A line that names the last microsecond there is cannot be outdone; the new one stands beside it.
+    """
+    return clock if clock > newest else min(LAST, _named(_moment(newest) + timedelta(microseconds=1)))
 
 
 def differs(at: str, clock: str) -> bool:

@@ -25,17 +25,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
 from vir_core.journal.mirror import Mirror
-from vir_core.journal.segment import Cut, Mark, list_segments, number_of, read_segment, same_file
+from vir_core.journal.segment import Cut, Mark, number_of, read_segment, same_file
+from vir_core.journal.shape import Entry, L, Shape
+
+E = TypeVar("E", bound=Entry, contravariant=True)
 
 
-class Projection(Protocol):
-    """State built from lines.
+class ProjectionOf(Protocol[E]):
+    """State built from lines of one shape.
 
     `apply` gets every line once, in any order, also lines it does not know (`v` above 1, unknown actions) and lines whose
     `data` is not what their action promises; it never raises. `layout` changes when what `dump` returns does.
@@ -43,16 +46,20 @@ class Projection(Protocol):
 
     layout: int
 
-    def apply(self, line: Line) -> None: ...
+    def apply(self, line: E, /) -> None: ...
 
     def dump(self) -> bytes: ...
 
-    def load(self, content: bytes) -> None:
+    def load(self, content: bytes, /) -> None:
         """The reverse of `dump`. May raise ValueError, TypeError or LookupError; then everything is replayed."""
         ...
 
 
-P = TypeVar("P", bound=Projection)
+class Projection(ProjectionOf[Line], Protocol):
+    """State built from the lines of a vault."""
+
+
+P = TypeVar("P", bound=ProjectionOf[Any])
 
 
 class Marks(Struct):
@@ -61,6 +68,7 @@ class Marks(Struct):
     `files` and `mirror` are by file name, `heads` holds stamp and hash of each device's latest line. `missing` are lines
     that only the mirror holds, with their device. `mirrored`: the mirror holds every line read so far. `newer` are the
     versions of vir that wrote lines with a later `v`, `absent` the segments of which the cloud left a placeholder.
+    `unplaced` counts, by device, lines that were not applied because nothing says which vault that device writes for.
     """
 
     files: dict[str, Mark] = {}
@@ -74,6 +82,7 @@ class Marks(Struct):
     newer: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unreadable: int = 0
+    unplaced: dict[str, int] = {}
 
     @property
     def devices(self) -> int:
@@ -86,7 +95,7 @@ class Marks(Struct):
 
     @property
     def damage(self) -> Damage:
-        total = Damage(unreadable=self.unreadable)
+        total = Damage(unreadable=self.unreadable, unplaced=sum(self.unplaced.values()))
         for mark in self.files.values():
             total.add(mark.damage)
         return total
@@ -104,6 +113,7 @@ class Marks(Struct):
             newer=self.newer,
             absent=self.absent,
             unreadable=self.unreadable,
+            unplaced=dict(self.unplaced),
         )
 
 
@@ -143,19 +153,24 @@ class Known:
         return low * width
 
 
-class Replay:
-    """Reads what is new behind `base` and hands each new line to `apply`, once."""
+class Replay(Generic[L]):
+    """Reads what is new behind `base` and hands each new line to `apply`, once.
+
+    `device` writes here; its lines need nobody to vouch for them. With `until`, lines of a later `at` are passed over.
+    """
 
     def __init__(
         self,
         journal: Path,
-        mirror: Mirror | None,
+        mirror: Mirror[L] | None,
+        shape: Shape[L],
         *,
-        vaults: frozenset[str],
         device: str,
-        apply: Callable[[Line], None],
+        apply: Callable[[L], None],
         base: Marks | None = None,
         known: Known | None = None,
+        until: str = "",
+        without: frozenset[bytes] = frozenset(),
     ) -> None:
         self.marks = base.copy() if base else Marks()
         self.known = known or Known()
@@ -163,12 +178,17 @@ class Replay:
         self.pending: set[bytes] = set()
         self._journal = journal
         self._mirror = mirror
-        self._vaults = vaults
+        self._shape = shape
         self._device = device
         self._apply = apply
+        self._until = until
+        self._without = without
         self._done: set[bytes] = set()
+        # Every device with an applied line was vouched for.
+        self._ours = {device, *self.marks.heads}
+        self._waiting: list[tuple[L, bytes]] = []
 
-    def applies(self, apply: Callable[[Line], None]) -> None:
+    def applies(self, apply: Callable[[L], None]) -> None:
         """From here on lines go to `apply`."""
         self._apply = apply
 
@@ -179,9 +199,14 @@ class Replay:
         """
         # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
         try:
-            return self._read_mirror() and self._read_segments(keep) and self._serve_lost()
+            if not (self._read_mirror() and self._read_segments(keep) and self._serve_lost()):
+                return False
+            self._keep(self.place_waiting(), keep)
+            if keep and self._mirror is not None:
+                self._remark_mirror(self._mirror)
         except Cut:
             return False
+        return True
 
     def _read_mirror(self) -> bool:
         if self._mirror is None:
@@ -202,7 +227,7 @@ class Replay:
         return True
 
     def _read_segments(self, keep: bool) -> bool:
-        files = list_segments(self._journal)
+        files = self._shape.files(self._journal)
         self.marks.absent = tuple(sorted(files.absent))
         self.marks.unreadable = files.unreadable
         if any(name not in files.found and name not in files.absent for name in self.marks.files):
@@ -218,17 +243,18 @@ class Replay:
                     return False
                 self.marks.unreadable += 1
                 continue
-            unkept = [line for line, digest in fresh if digest not in self._done and digest not in self.pending]
-            if unkept:
-                if keep and self._mirror is not None:
-                    self._mirror.keep(unkept)
-                else:
-                    self.marks.mirrored = False
-        if keep and self._mirror is not None:
-            self._remark_mirror(self._mirror)
+            self._keep(fresh, keep)
         return True
 
-    def _remark_mirror(self, mirror: Mirror) -> None:
+    def _keep(self, fresh: list[tuple[L, bytes]], keep: bool) -> None:
+        unkept = [line for line, digest in fresh if digest not in self._done and digest not in self.pending]
+        if unkept:
+            if keep and self._mirror is not None:
+                self._mirror.keep(unkept)
+            else:
+                self.marks.mirrored = False
+
+    def _remark_mirror(self, mirror: Mirror[L]) -> None:
         for name, (path, status) in mirror.files().found.items():
             mark = self.marks.mirror.get(name)
             if mark is None or not same_file(mark, status):
@@ -249,34 +275,80 @@ class Replay:
         assert self._mirror is not None
         shown = self._mirror.read(name, path, self.marks.mirror.get(name, Mark()))
         self.marks.mirror[name] = shown.mark
-        self._done |= shown.done
+        self._done |= shown.done - self._without
         if name == self._mirror.own:
-            self.pending = shown.pending
+            self.pending = shown.pending - self._without
 
-    def follow_segment(self, name: str, path: str) -> list[tuple[Line, bytes]]:
+    def follow_segment(self, name: str, path: str) -> list[tuple[L, bytes]]:
         """Applies the new lines of one segment and returns them with their hashes. Raises `Cut`, `OSError`."""
-        lines, self.marks.files[name] = read_segment(path, self.marks.files.get(name, Mark()), self._vaults)
-        fresh: list[tuple[Line, bytes]] = []
-        marks, seen, known, apply = self.marks, self.seen, self.known, self._apply
+        shape = self._shape
+
+        def decode(block: bytes, damage: Damage, first: int) -> list[L]:
+            return shape.decode(block, damage, name=name, first=first)
+
+        lines, self.marks.files[name] = read_segment(path, self.marks.files.get(name, Mark()), decode, self._elsewhere)
+        fresh: list[tuple[L, bytes]] = []
+        marks, seen, known, ours, until = self.marks, self.seen, self.known, self._ours, self._until
         for line in lines:
             digest = bytes.fromhex(line.hash)
             if digest in seen:
                 if marks.missing:
                     marks.missing.pop(line.hash, None)
                 continue
+            if line.origin not in ours and not self._vouched(line):
+                self._waiting.append((line, digest))
+                continue
             seen.add(digest)
             if known.table and digest in known:
                 marks.missing.pop(line.hash, None)
                 continue
+            if until and line.at > until:
+                continue
             self._count(line)
-            apply(line)
+            self._apply(line)
             fresh.append((line, digest))
         return fresh
 
-    def take_lost(self, line: Line) -> None:
+    def _elsewhere(self, line: L) -> bool:
+        return self._shape.claim(line) is False
+
+    def _vouched(self, line: L) -> bool:
+        """Whether the line says that its device belongs here. Raises `Cut` when that places lines passed over before."""
+        if not self._shape.claim(line):
+            return False
+        if line.origin in self.marks.unplaced:
+            raise Cut
+        self._ours.add(line.origin)
+        return True
+
+    def place_waiting(self) -> list[tuple[L, bytes]]:
+        """Applies the lines whose device was vouched for after they were read, and counts the others."""
+        waiting, self._waiting = self._waiting, []
+        fresh: list[tuple[L, bytes]] = []
+        unplaced: set[bytes] = set()
+        for line, digest in waiting:
+            if digest in self.seen or digest in unplaced:
+                continue
+            # What stands in the mirror had its place before.
+            if line.origin not in self._ours and digest not in self._done:
+                unplaced.add(digest)
+                self.marks.unplaced[line.origin] = self.marks.unplaced.get(line.origin, 0) + 1
+                continue
+            self.seen.add(digest)
+            if (self.known.table and digest in self.known) or (self._until and line.at > self._until):
+                continue
+            self._count(line)
+            self._apply(line)
+            fresh.append((line, digest))
+        return fresh
+
+    def take_lost(self, line: L) -> None:
         """Applies a line that no segment holds."""
         self.seen.add(bytes.fromhex(line.hash))
-        self.marks.missing[line.hash] = line.by.device
+        self._ours.add(line.origin)
+        if self._until and line.at > self._until:
+            return
+        self.marks.missing[line.hash] = line.origin
         self._count(line)
         self._apply(line)
 
@@ -286,27 +358,30 @@ class Replay:
         owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
         return owed
 
-    def _count(self, line: Line) -> None:
+    def _count(self, line: L) -> None:
         marks = self.marks
         marks.lines += 1
-        if line.at > marks.newest:
-            marks.newest = line.at
-        device = line.by.device
-        head = marks.heads.get(device)
-        if head is None or (line.at, line.hash) > head:
-            marks.heads[device] = (line.at, line.hash)
-        if line.v > VERSION and line.by.core not in marks.newer:
-            marks.newer = tuple(sorted({*marks.newer, line.by.core}))
-        if line.action == SEGMENT_STARTED and device == self._device:
-            marks.segment = max(marks.segment, number_of(line))
+        at = line.at
+        if at > marks.newest:
+            marks.newest = at
+        origin = line.origin
+        head = marks.heads.get(origin)
+        if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
+            marks.heads[origin] = (at, line.hash)
+        if isinstance(line, Line):
+            if line.v > VERSION and line.by.core not in marks.newer:
+                marks.newer = tuple(sorted({*marks.newer, line.by.core}))
+            if line.action == SEGMENT_STARTED and origin == self._device:
+                marks.segment = max(marks.segment, number_of(line))
 
 
 class Reading(Generic[P]):
     """A projection and what was found on the way to it. The writer's reading moves on with every append."""
 
-    def __init__(self, projection: P, replay: Replay, base: Marks | None) -> None:
+    def __init__(self, projection: P, replay: Replay[Any], base: Marks | None, known_at: str = "") -> None:
         self.projection = projection
         self.replay = replay
+        self.known_at = known_at
         self._base = base
 
     @property
@@ -357,8 +432,8 @@ class Reading(Generic[P]):
 
     @property
     def moved(self) -> bool:
-        """Whether a checkpoint of this reading would differ from the one it came from."""
-        return self._base is None or self._base != self.marks
+        """Whether a checkpoint of this reading would differ from the one it came from; a reading of a past has none."""
+        return not self.known_at and (self._base is None or self._base != self.marks)
 
     def saved(self) -> None:
         """Says that a checkpoint of this reading is on disk."""
