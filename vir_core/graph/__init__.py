@@ -3,7 +3,7 @@ repository. Another tool writes it; here it is read, by the same engine that rea
 
 from __future__ import annotations
 
-from vir_core.graph.lines import GraphLine, decode_graph_lines
+from vir_core.graph.lines import GraphLine, TeamShape
 from vir_core.graph.projection import Edge, Graph, Node, TeamGraph
 from vir_core.graph.reading import read_graph
 
@@ -13,6 +13,6 @@ __all__ = [
     "GraphLine",
     "Node",
     "TeamGraph",
-    "decode_graph_lines",
+    "TeamShape",
     "read_graph",
 ]

@@ -14,15 +14,19 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from vir_core.journal import Damage
+from vir_core.journal import Damage, Files, list_file, list_folder
 
 LEGACY = ""
 """The `file` of lines in the legacy journal."""
+
+_LEGACY_NAME = "journal.jsonl"
+_SHARDS = "journal"
 
 LINE_LIMIT = 16 * 1024 * 1024
 
@@ -64,13 +68,33 @@ class GraphLine(Struct, frozen=True, gc=False):
 
     @property
     def origin(self) -> str:
-        return self.file or "journal.jsonl"
+        return self.file or _LEGACY_NAME
 
 
 class _Envelope(Struct, frozen=True, gc=False):
     action: str
     data: Raw
     at: Any = None
+
+
+class TeamShape:
+    """Which files of a `.cognition` folder hold lines, and how they look: `journal.jsonl` and `journal/<person>.jsonl`."""
+
+    def files(self, folder: Path) -> Files:
+        files = list_file(folder / _LEGACY_NAME)
+        shards = list_folder(folder / _SHARDS)
+        files.found.update({f"{_SHARDS}/{name}": found for name, found in shards.found.items()})
+        files.absent.update(f"{_SHARDS}/{name}" for name in shards.absent)
+        files.unreadable += shards.unreadable
+        return files
+
+    def decode(self, block: bytes, damage: Damage, *, name: str, first: int) -> list[GraphLine]:
+        file = LEGACY if name == _LEGACY_NAME else name.removeprefix(f"{_SHARDS}/")
+        return decode_graph_lines(block, file, damage, first=first)
+
+    def claim(self, line: GraphLine) -> bool:
+        del line  # whatever lies in the folder belongs to the team
+        return True
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode

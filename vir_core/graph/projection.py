@@ -201,7 +201,7 @@ class TeamGraph:
             last = removed[name] = _last_removal(state)
             living = [add for add in state.added if add.stamp > last]
             if living:
-                own = _of_the_first(living)
+                own = _of_the_first(living, state.added)
                 collisions += len(living) - len(own)
                 nodes[name] = _node(name, own, {key: edit for key, edit in state.edits.items() if edit[0] > last})
             elif not state.added and last == ZERO:
@@ -273,13 +273,14 @@ def _last_removal(state: _NodeState) -> Stamp:
     return state.removed
 
 
-def _of_the_first(living: list[_Add]) -> list[_Add]:
-    """The lines that add the same node as the first of them: from its file, or saying what one from its file says."""
+def _of_the_first(living: list[_Add], added: list[_Add]) -> list[_Add]:
+    """The lines that add the same node as the first of them: from its file, or saying the same about who it is."""
     if len(living) == 1:
         return living
-    file = living[0].stamp[2]
-    known = {_identity(add) for add in living if add.stamp[2] == file}
-    return [add for add in living if add.stamp[2] == file or _identity(add) in known]
+    first = living[0]
+    # Copies that sync tools make of a file hold the same line: whose it is, all of them say.
+    files = {add.stamp[2] for add in added if (add.stamp[1], add.fields) == (first.stamp[1], first.fields)}
+    return [add for add in living if add.stamp[2] in files or _identity(add) == _identity(first)]
 
 
 def _identity(add: _Add) -> tuple[bytes | None, ...]:

@@ -6,29 +6,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from vir_core.graph.lines import LEGACY, decode_graph_lines
+from vir_core.graph.lines import TeamShape
 from vir_core.graph.projection import Graph, TeamGraph
-from vir_core.journal import Damage
+from vir_core.journal import read_projection, save_reading
 
 
-def read_graph(folder: Path) -> Graph:
-    """The graph that `<repo>/.cognition` holds. Takes no lock, writes nothing, never raises for what the files contain; a
-    folder that is not there is an empty graph."""
-    graph = TeamGraph()
-    damage = Damage()
-    lines: set[str] = set()
-    files = [(LEGACY, folder / "journal.jsonl")]
-    files += [(path.name, path) for path in sorted((folder / "journal").glob("*.jsonl"))]
-    for name, path in files:
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            continue
-        except OSError:
-            damage.unreadable += 1
-            continue
-        for line in decode_graph_lines(content, name, damage):
-            if line.hash not in lines:
-                lines.add(line.hash)
-                graph.apply(line)
-    return replace(graph.view(), lines=len(lines), damage=damage)
+def read_graph(folder: Path, *, checkpoint: Path | None = None, known_at: str = "") -> Graph:
+    """The graph that `folder`, a `<repo>/.cognition`, holds. A folder that is not there is an empty graph.
+
+    Takes no lock, writes nothing into `folder`, never raises for what the files contain. With `checkpoint`, a file of this
+    machine, only what is new since the last call is read. `known_at` (UTC, microseconds, `+00:00`) leaves out what shards
+    say after that moment; the legacy journal has no times and is always read whole.
+    """
+    reading = read_projection(folder, TeamShape(), TeamGraph, checkpoint=checkpoint, known_at=known_at)
+    if checkpoint is not None:
+        save_reading(checkpoint, folder, reading)
+    return replace(reading.projection.view(), lines=reading.lines, damage=reading.damage, absent=reading.marks.absent)
