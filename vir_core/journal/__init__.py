@@ -4,20 +4,26 @@ business of the projection that it is replayed into. The engine reads journals o
 
 from __future__ import annotations
 
-from vir_core.journal.journal import Journal, JournalError, Tail, Writer
+from vir_core.journal.journal import ACCEPT, GivenUp, Healed, Journal, JournalError, Tail, Writer
 from vir_core.journal.line import By, Damage, Draft, Line
 from vir_core.journal.reading import Lines, read_lines, read_projection, save_reading
 from vir_core.journal.replay import Marks, Projection, ProjectionOf, Reading
 from vir_core.journal.segment import Files, list_file, list_folder
 from vir_core.journal.shape import Entry, Shape, VaultShape
 from vir_core.journal.texts import Text, Texts, text_digest
+from vir_core.journal.verify import Finding, FindingKind, Verdict
 
 __all__ = [
+    "ACCEPT",
     "By",
     "Damage",
     "Draft",
     "Entry",
     "Files",
+    "Finding",
+    "FindingKind",
+    "GivenUp",
+    "Healed",
     "Journal",
     "JournalError",
     "Line",
@@ -31,6 +37,7 @@ __all__ = [
     "Text",
     "Texts",
     "VaultShape",
+    "Verdict",
     "Writer",
     "list_file",
     "list_folder",

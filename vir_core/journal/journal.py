@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Generic
 
+import msgspec
 from msgspec import Struct
 
 from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_checkpoint
@@ -23,12 +24,18 @@ from vir_core.journal.line import (
     encode,
     now,
     stamp_after,
+    stamp_shifted,
 )
 from vir_core.journal.mirror import Mirror, guard
 from vir_core.journal.replay import Known, Marks, P, Reading, Replay
+from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
 from vir_core.journal.segment import SEAL, Cut
 from vir_core.journal.shape import VaultShape
-from vir_core.machine import ABSENT, ANYTHING, MachineError, append, hold, make_dirs, write_atomic
+from vir_core.journal.verify import Verdict, verify
+from vir_core.machine import ABSENT, ANYTHING, MachineError, StorageError, append, hold, make_dirs, write_atomic
+
+ACCEPT = "accept"
+"""The word a person types to give up what is not on the disk."""
 
 _ROOM = SEAL - 2048
 """Bytes of lines that fit a new segment beside its first line."""
@@ -41,6 +48,26 @@ class JournalError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class Healed(Struct, frozen=True):
+    """What a healing put back. `given_back` are this device's lines that its files had lost, `completed` those whose writer
+    died, `given_up` those whose giving up was finished; `others` are lines of other devices that only this computer still
+    has. `waiting` says why nothing was put back, when files are not here or cannot be read; empty otherwise."""
+
+    given_back: int = 0
+    completed: int = 0
+    given_up: int = 0
+    others: int = 0
+    waiting: str = ""
+
+
+class GivenUp(Struct, frozen=True):
+    """`list` is the digest that the audit line names; the lines lie in `retired/` of the state folder."""
+
+    lines: int = 0
+    devices: tuple[str, ...] = ()
+    list: str = ""
 
 
 class Tail(Struct):
@@ -103,6 +130,80 @@ class Journal:
         Raises `Busy` when another process holds the lock for 2 s, `JournalError` when there is nothing to write to, and
         `StorageError`.
         """
+        with self._locked(verb) as mirror:
+            given_up = Retirement(mirror.folder.parent, mirror).finish()
+            reading = self._read(make, keep=True)
+            writer = Writer(self, mirror, reading)
+            writer.heal()
+            writer.healed = msgspec.structs.replace(writer.healed, given_up=given_up)
+            yield writer
+
+    def heal(self, make: Callable[[], P], *, verb: str = "heal") -> Healed:
+        """What every writing does first, for its own sake. Raises like `writing`."""
+        with self.writing(verb, make) as writer:
+            return writer.healed
+
+    def verify(self, *, knows: Callable[[Line], bool] = lambda _: True) -> Verdict:
+        """What the files, the chain of `prev` and the mirror show. Takes no lock and writes nothing.
+
+        `knows` says whether the projection understands a line; binding lines that it does not are found as `newer`.
+        """
+        saved = load_checkpoint(self.state / "checkpoint") if self.state else None
+        retired = Retirement(self.state, self.mirror).hashes() if self.state and self.mirror else frozenset[bytes]()
+        return verify(
+            self.folder,
+            self.mirror,
+            self.shape,
+            device=self.device,
+            saved=saved.marks if saved else None,
+            retired=retired,
+            knows=knows,
+            horizon=stamp_shifted(self.clock(), days=1),
+        )
+
+    def accept_disk(self, word: str, make: Callable[[], P], *, kind: str = "person", surface: str = "cli") -> GivenUp:
+        """Gives up the lines that only the mirror holds: what lies on the disk is what happened from now on.
+
+        `word` is what the person typed and must be `accept`. An audit line that binds is written first; then the lines
+        are moved out of the mirror, and kept. Raises `JournalError` when the word is another or files are still in the
+        cloud or unreadable (nothing is changed), and like `writing`.
+        """
+        if word != ACCEPT:
+            raise JournalError(
+                "Nothing was given up.", f"Type `{ACCEPT}` to give up the lines that are not on the disk."
+            )
+        with self._locked("accept-disk") as mirror:
+            retirement = Retirement(mirror.folder.parent, mirror)
+            retirement.finish()
+            whole = self._replay(lambda _: None, None, None)
+            whole.run(keep=True)
+            marks = whole.marks
+            if marks.absent or marks.unreadable:
+                raise JournalError(
+                    "Some files of the history are still in the cloud or cannot be opened, so nothing was given up.",
+                    "Wait until they are here, then try again.",
+                )
+            lost = {bytes.fromhex(name) for name in marks.missing} | {
+                digest for digest in whole.pending if digest not in whole.seen
+            }
+            if not lost:
+                return GivenUp()
+            devices = sorted({line.by.device for line in mirror.fetch(lost)})
+            digest = retirement.intend(frozenset(lost))
+            projection = make()
+            replay = self._replay(projection.apply, None, None, without=frozenset(lost))
+            replay.run(keep=True)
+            replay.marks.newest = max(replay.marks.newest, marks.newest)
+            replay.marks.segment = max(replay.marks.segment, marks.segment)
+            draft = Draft(
+                LINES_GIVEN_UP, self.vault, {"count": len(lost), "list": digest, "devices": devices}, must=True
+            )
+            Writer(self, mirror, Reading(projection, replay, None)).append([draft], kind=kind, surface=surface)
+            retirement.finish()
+            return GivenUp(len(lost), tuple(devices), digest)
+
+    @contextmanager
+    def _locked(self, verb: str) -> Generator[Mirror[Line], None, None]:
         if self.state is None or self.mirror is None:
             raise JournalError("This vault is open for reading only.", "Run `vir_core init` on it first.")
         if not self.store.is_dir():
@@ -113,10 +214,7 @@ class Journal:
         locks = self.state / "locks"
         make_dirs(locks, private=True)
         with hold(locks / "journal.lock", verb):
-            reading = self._read(make, keep=True)
-            writer = Writer(self, self.mirror, reading)
-            writer.heal()
-            yield writer
+            yield self.mirror
 
     def save_checkpoint(self, reading: Reading[P], extra: Mapping[str, bytes] = {}) -> bool:
         """Writes the checkpoint of a reading and, each to its own file of the state folder, the `extra` caches.
@@ -179,7 +277,13 @@ class Journal:
         return Reading(projection, replay, None, known_at)
 
     def _replay(
-        self, apply: Callable[[Line], None], base: Marks | None, known: Known | None, *, until: str = ""
+        self,
+        apply: Callable[[Line], None],
+        base: Marks | None,
+        known: Known | None,
+        *,
+        until: str = "",
+        without: frozenset[bytes] = frozenset(),
     ) -> Replay[Line]:
         return Replay(
             self.folder,
@@ -190,6 +294,7 @@ class Journal:
             base=base,
             known=known,
             until=until,
+            without=without,
         )
 
 
@@ -198,10 +303,12 @@ class Writer(Generic[P]):
 
     def __init__(self, journal: Journal, mirror: Mirror[Line], reading: Reading[P]) -> None:
         self.reading = reading
+        self.healed = Healed()
         self._journal = journal
         self._mirror = mirror
         self._replay: Replay[Line] = reading.replay
         self._number = max(self._replay.marks.segment, self._highest())
+        self._owing = False
 
     def append(self, drafts: Sequence[Draft], *, kind: str, surface: str) -> list[Line]:
         """Writes one line a draft, durable when it returns, and applies them; returns the lines.
@@ -211,6 +318,8 @@ class Writer(Generic[P]):
         """
         if not drafts:
             return []
+        if self._owing:
+            self._catch_up()
         raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
         size = sum(map(len, raws)) + len(raws)
         if size > _ROOM:
@@ -229,21 +338,42 @@ class Writer(Generic[P]):
         return self._commit(path, raws, new=False)
 
     def heal(self) -> None:
-        """Gives back to the segments what the mirror knows this device wrote and they do not hold.
+        """Gives back to the segments what the mirror knows this device wrote and they do not hold; see `healed`.
 
         Nothing is given back while the cloud keeps one of this device's segments elsewhere, or one cannot be read: the
         lines are in there.
         """
         own = self._journal.device + "/"
         marks = self._replay.marks
+        others = sum(device != self._journal.device for device in marks.missing.values())
+        self.healed = Healed(others=others)
         if marks.unreadable or any(name.startswith(own) for name in marks.absent):
+            waiting = "Files of this device's history are still in the cloud."
+            if marks.unreadable:
+                waiting = "Files of the history cannot be opened."
+            self.healed = Healed(others=others, waiting=waiting)
             return
         owed = self._replay.owed()
         if owed:
             lines = [line for line in self._mirror.fetch(owed) if line.by.device == self._journal.device]
+            completed = sum(bytes.fromhex(line.hash) in self._replay.pending for line in lines)
             self._give_back([line.raw for line in sorted(lines, key=lambda line: line.stamp)])
+            self.healed = Healed(len(lines) - completed, completed, others=others)
         if self._replay.pending:
             self._settle(None)
+
+    def _catch_up(self) -> None:
+        """A write of this writer failed half way: its lines come first, as they would for the next writer."""
+        mirror, folder = self._mirror, self._journal.folder
+        try:
+            self._replay.follow_mirror(mirror.own, str(mirror.folder / mirror.own))
+            name = self._name(self._number)
+            if (folder / name).exists():
+                self._replay.follow_segment(name, str(folder / name))
+        except (Cut, OSError) as error:
+            raise StorageError(folder, "The history changed while it was written.", "Run the command again.") from error
+        self.heal()
+        self._owing = False
 
     def _give_back(self, raws: list[bytes]) -> None:
         while raws:
@@ -326,9 +456,11 @@ class Writer(Generic[P]):
                 append(path, guard(path) + content)
         except MachineError:
             # Unless the disk kept a part, it is as if nothing had been asked. A part is completed by the next writer.
+            self._owing = True
             if _size(path) == before:
                 with suppress(OSError):  # then the lines stay pending, which is the other honest outcome
                     self._mirror.cut(mirrored)
+                    self._owing = False
             raise
         self._settle(path)
         for line in lines:

@@ -155,6 +155,11 @@ def stamp_after(newest: str, clock: str) -> str:
     return clock if clock > newest else min(LAST, _named(_moment(newest) + timedelta(microseconds=1)))
 
 
+def stamp_shifted(at: str, *, days: int) -> str:
+    """The stamp so many days later."""
+    return min(LAST, _named(_moment(at) + timedelta(days=days)))
+
+
 def differs(at: str, clock: str) -> bool:
     """Whether the two are more than a second apart, so that the writer's own clock is worth keeping."""
     return at != clock and abs(_moment(at) - _moment(clock)) > timedelta(seconds=1)

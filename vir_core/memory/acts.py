@@ -93,3 +93,12 @@ class Lifted(Struct, frozen=True, kw_only=True):
 
 class NotesUndone(Struct, frozen=True, kw_only=True):
     run: str = ""
+
+
+class LinesGivenUp(Struct, frozen=True, kw_only=True):
+    """A person took the disk as it is: `count` lines of `devices` that one computer still had no longer count there. `list`
+    is sha256 over their sorted hashes."""
+
+    count: int = 0
+    list: str = ""
+    devices: tuple[str, ...] = ()

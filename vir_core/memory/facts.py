@@ -18,6 +18,7 @@ from vir_core.memory.acts import (
     Approved,
     Held,
     Lifted,
+    LinesGivenUp,
     NotesUndone,
     NoteWritten,
     Rejected,
@@ -125,6 +126,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("lifted", Lifted),
         ("notes_undone", NotesUndone),
         ("segment_started", SegmentStarted),
+        ("lines_given_up", LinesGivenUp),
     )
 }
 
@@ -230,6 +232,9 @@ class Memory:
 
     def _apply_segment_started(self, line: Line, act: SegmentStarted) -> None:
         del line, act  # the journal checks it; nothing about notes is in it
+
+    def _apply_lines_given_up(self, line: Line, act: LinesGivenUp) -> None:
+        del line, act  # the lines are not there; that somebody said so is history, not state
 
     def _apply_note_written(self, line: Line, act: NoteWritten) -> None:
         note = self._note(line.subject)
