@@ -475,7 +475,7 @@ class Writer(Generic[P]):
         try:
             self._replay.follow_mirror(self._mirror.own, str(self._mirror.folder / self._mirror.own))
             if path is not None:
-                self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path))
+                self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path), appended=True)
                 self._replay.place_waiting()
         except (Cut, OSError):
             # Somebody took the file away under the lock. What was acknowledged is in the mirror; read all anew next time.

@@ -23,7 +23,8 @@ A projection is anything that can be built from lines. This one counts what happ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -153,6 +154,21 @@ class Known:
         return low * width
 
 
+@contextmanager
+def without_collector() -> Generator[None, None, None]:
+    """Builds millions of small objects without the cycle collector walking them again and again: none of them is in a
+    cycle, and it takes as long as everything else together."""
+    import gc
+
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Replay(Generic[L]):
     """Reads what is new behind `base` and hands each new line to `apply`, once.
 
@@ -198,14 +214,15 @@ class Replay(Generic[L]):
         `keep` mirrors what the mirror lacks; it wants the journal lock.
         """
         # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
-        try:
-            if not (self._read_mirror() and self._read_segments(keep) and self._serve_lost()):
+        with without_collector():
+            try:
+                if not (self._read_mirror() and self._read_segments(keep) and self._serve_lost()):
+                    return False
+                self._keep(self.place_waiting(), keep)
+                if keep and self._mirror is not None:
+                    self._remark_mirror(self._mirror)
+            except Cut:
                 return False
-            self._keep(self.place_waiting(), keep)
-            if keep and self._mirror is not None:
-                self._remark_mirror(self._mirror)
-        except Cut:
-            return False
         return True
 
     def _read_mirror(self) -> bool:
@@ -237,17 +254,16 @@ class Replay(Generic[L]):
             if mark is not None and same_file(mark, status):
                 continue
             try:
-                fresh = self.follow_segment(name, path)
+                unkept = self.follow_segment(name, path)
             except OSError:
                 if mark is not None:
                     return False
                 self.marks.unreadable += 1
                 continue
-            self._keep(fresh, keep)
+            self._keep(unkept, keep)
         return True
 
-    def _keep(self, fresh: list[tuple[L, bytes]], keep: bool) -> None:
-        unkept = [line for line, digest in fresh if digest not in self._done and digest not in self.pending]
+    def _keep(self, unkept: list[L], keep: bool) -> None:
         if unkept:
             if keep and self._mirror is not None:
                 self._mirror.keep(unkept)
@@ -279,35 +295,45 @@ class Replay(Generic[L]):
         if name == self._mirror.own:
             self.pending = shown.pending - self._without
 
-    def follow_segment(self, name: str, path: str) -> list[tuple[L, bytes]]:
-        """Applies the new lines of one segment and returns them with their hashes. Raises `Cut`, `OSError`."""
+    def follow_segment(self, name: str, path: str, *, appended: bool = False) -> list[L]:
+        """Applies the new lines of one segment and returns those that the mirror lacks. Raises `Cut`, `OSError`.
+
+        `appended`: this process has just written to it under the lock.
+        """
         shape = self._shape
 
         def decode(block: bytes, damage: Damage, first: int) -> list[L]:
             return shape.decode(block, damage, name=name, first=first)
 
-        lines, self.marks.files[name] = read_segment(path, self.marks.files.get(name, Mark()), decode, self._elsewhere)
-        fresh: list[tuple[L, bytes]] = []
-        marks, seen, known, ours, until = self.marks, self.seen, self.known, self._ours, self._until
+        mark = self.marks.files.get(name, Mark())
+        lines, self.marks.files[name] = read_segment(path, mark, decode, self._elsewhere, appended=appended)
+        unkept: list[L] = []
+        missing, seen, ours = self.marks.missing, self.seen, self._ours
         for line in lines:
             digest = bytes.fromhex(line.hash)
             if digest in seen:
-                if marks.missing:
-                    marks.missing.pop(line.hash, None)
-                continue
-            if line.origin not in ours and not self._vouched(line):
+                if missing:
+                    missing.pop(line.hash, None)
+            elif line.origin not in ours and not self._vouched(line):
                 self._waiting.append((line, digest))
-                continue
-            seen.add(digest)
-            if known.table and digest in known:
-                marks.missing.pop(line.hash, None)
-                continue
-            if until and line.at > until:
-                continue
+            elif self._take(line, digest):
+                unkept.append(line)
+        return unkept
+
+    def _take(self, line: L, digest: bytes) -> bool:
+        """Applies a line of a segment unless it is known; returns whether the mirror lacks it."""
+        self.seen.add(digest)
+        # What was seen need not be remembered twice: of a long history the hashes alone are a hundred MB.
+        mirrored = digest in self._done
+        if mirrored:
+            self._done.discard(digest)
+        if self.known.table and digest in self.known:
+            self.marks.missing.pop(line.hash, None)
+            return False
+        if not self._until or line.at <= self._until:
             self._count(line)
             self._apply(line)
-            fresh.append((line, digest))
-        return fresh
+        return not mirrored and digest not in self.pending
 
     def _elsewhere(self, line: L) -> bool:
         return self._shape.claim(line) is False
@@ -321,26 +347,23 @@ class Replay(Generic[L]):
         self._ours.add(line.origin)
         return True
 
-    def place_waiting(self) -> list[tuple[L, bytes]]:
-        """Applies the lines whose device was vouched for after they were read, and counts the others."""
+    def place_waiting(self) -> list[L]:
+        """Applies the lines whose device was vouched for after they were read, and counts the others; returns those applied
+        that the mirror lacks."""
         waiting, self._waiting = self._waiting, []
-        fresh: list[tuple[L, bytes]] = []
+        unkept: list[L] = []
         unplaced: set[bytes] = set()
         for line, digest in waiting:
             if digest in self.seen or digest in unplaced:
                 continue
             # What stands in the mirror had its place before.
-            if line.origin not in self._ours and digest not in self._done:
+            if line.origin in self._ours or digest in self._done:
+                if self._take(line, digest):
+                    unkept.append(line)
+            else:
                 unplaced.add(digest)
                 self.marks.unplaced[line.origin] = self.marks.unplaced.get(line.origin, 0) + 1
-                continue
-            self.seen.add(digest)
-            if (self.known.table and digest in self.known) or (self._until and line.at > self._until):
-                continue
-            self._count(line)
-            self._apply(line)
-            fresh.append((line, digest))
-        return fresh
+        return unkept
 
     def take_lost(self, line: L) -> None:
         """Applies a line that no segment holds."""

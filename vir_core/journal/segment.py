@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
 from msgspec import MsgspecError, Struct, field
 from msgspec.json import decode as decode_json
@@ -29,7 +30,7 @@ class Mark(Struct, array_like=True):
     """How far a file was read and how to tell that those bytes are still the same.
 
     `offset` is behind the last complete line and `ends` counts the line ends before it; `window` is sha256 over the (at
-    most 4,096) bytes before it. `size`, `mtime_ns` and `inode` are from before the read: when they have not moved, the file
+    most 4,096) bytes before it and `prefix` crc32 over all of them. `size`, `mtime_ns` and `inode` are from before the read: when they have not moved, the file
     is not opened.
     """
 
@@ -42,6 +43,7 @@ class Mark(Struct, array_like=True):
     unfinished: bool = False
     damage: Damage = field(default_factory=Damage)
     ends: int = 0
+    prefix: int = 0
 
 
 class Files(Struct):
@@ -189,15 +191,21 @@ def read_segment(
     path: str,
     mark: Mark,
     decode: Callable[[bytes, Damage, int], list[L]],
-    elsewhere: Callable[[L], bool | None],
+    elsewhere: Callable[[L], bool],
+    *,
+    appended: bool = False,
 ) -> tuple[list[L], Mark]:
     """The lines behind `mark` and the mark behind them; none of a file that begins with a line from `elsewhere`.
 
-    `decode` gets a block, the damage to add to, and the line ends before the block. Raises `Cut` when the bytes before the
-    mark changed and `OSError` when the file cannot be read.
+    `decode` gets a block, the damage to add to, and the line ends before the block. A file that moved may have changed
+    anywhere, so all bytes before the mark are compared, except when the caller itself `appended` to it. Raises `Cut` when
+    they changed and `OSError` when the file cannot be read.
     """
     file, status = open_behind(path, mark)
     try:
+        if mark.offset and not appended and _checksum(file, 0, mark.offset) != mark.prefix:
+            raise Cut
+        prefix = mark.prefix
         lines: list[L] = []
         damage = Damage()
         damage.add(mark.damage)
@@ -218,15 +226,27 @@ def read_segment(
                 break
             damage.add(trial)
             damage.oversize += block is None
+            prefix = _checksum(file, offset, end, prefix) if block is None else crc32(block, prefix)
             offset = end
             ends += int(whole) if block is None else block.count(b"\n")
         result = mark_at(file, status, offset)
         result.unfinished = unfinished
         result.damage = damage
         result.ends = ends
+        result.prefix = prefix
         return lines, result
     finally:
         os.close(file)
+
+
+def _checksum(file: int, position: int, end: int, check: int = 0) -> int:
+    while position < end:
+        block = _read_at(file, position, min(_BLOCK, end - position))
+        if not block:
+            break
+        check = crc32(block, check)
+        position += len(block)
+    return check
 
 
 def _finished(block: bytes, decode: Callable[[bytes, Damage, int], list[L]], ends: int) -> bool:
