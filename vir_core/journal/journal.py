@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Generic
 
@@ -16,17 +16,16 @@ from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_check
 from vir_core.journal.line import (
     SEGMENT_STARTED,
     By,
-    Damage,
     Draft,
     Line,
-    decode_lines,
     differs,
     encode,
     now,
+    reread,
     stamp_after,
     stamp_shifted,
 )
-from vir_core.journal.mirror import Mirror, guard
+from vir_core.journal.mirror import DONE, Mirror, guard
 from vir_core.journal.replay import Known, Marks, P, Reading, Replay
 from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
 from vir_core.journal.segment import SEAL, Cut
@@ -320,8 +319,9 @@ class Writer(Generic[P]):
             return []
         if self._owing:
             self._catch_up()
-        raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
-        size = sum(map(len, raws)) + len(raws)
+        by = By(kind, surface, self._journal.device, self._journal.core)
+        lines = self._compose(drafts, by)
+        size = sum(len(line.raw) + 1 for line in lines)
         if size > _ROOM:
             if len(drafts) == 1:
                 raise ValueError(f"a line of {size} bytes does not fit a segment")
@@ -334,8 +334,9 @@ class Writer(Generic[P]):
         if path is None:
             path = self._start_segment()
             # The new segment's first line came before them.
-            raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
-        return self._commit(path, raws, new=False)
+            lines = self._compose(drafts, by)
+        self._commit(path, lines, new=False)
+        return lines
 
     def heal(self) -> None:
         """Gives back to the segments what the mirror knows this device wrote and they do not hold; see `healed`.
@@ -385,18 +386,20 @@ class Writer(Generic[P]):
             append(path, guard(path) + b"\n".join(part) + b"\n")
             self._settle(path)
 
-    def _compose(self, drafts: Sequence[Draft], by: By) -> list[bytes]:
+    def _compose(self, drafts: Sequence[Draft], by: By) -> list[Line]:
+        """The lines of one batch, a microsecond apart, as they will be read."""
         marks = self._replay.marks
-        newest = marks.newest
+        at = marks.newest
         prev = marks.heads.get(by.device, ("", ""))[1]
-        raws: list[bytes] = []
+        clock = self._journal.clock()
+        shown = clock if differs(stamp_after(at, clock), clock) else ""
+        lines: list[Line] = []
         for draft in drafts:
-            clock = self._journal.clock()
-            at = stamp_after(newest, clock)
-            raw = encode(draft, at=at, by=by, prev=prev, clock=clock if differs(at, clock) else "")
-            raws.append(raw)
-            newest, prev = at, sha256(raw).hexdigest()
-        return raws
+            at = stamp_after(at, clock)
+            line = reread(encode(draft, at=at, by=by, prev=prev, clock=shown))
+            lines.append(line)
+            prev = line.hash
+        return lines
 
     def _segment_with_room(self, size: int) -> Path | None:
         """The segment being written, or `None` when there is none or it would grow beyond its limit.
@@ -441,14 +444,11 @@ class Writer(Generic[P]):
     def _path(self, number: int) -> Path:
         return self._journal.folder / self._name(number)
 
-    def _commit(self, path: Path, raws: list[bytes], *, new: bool) -> list[Line]:
+    def _commit(self, path: Path, lines: list[Line], *, new: bool) -> None:
+        raws = [line.raw for line in lines]
         content = b"\n".join(raws) + b"\n"
-        damage = Damage()
-        lines = decode_lines(content, damage)
-        if damage.total or len(lines) != len(raws):
-            raise ValueError("a line would not read back as it is written")
         mirrored = self._mirror.begin(raws)
-        before = _size(path)
+        before = _status(path)
         try:
             if new:
                 write_atomic(path, content, expected=ABSENT)
@@ -457,16 +457,25 @@ class Writer(Generic[P]):
         except MachineError:
             # Unless the disk kept a part, it is as if nothing had been asked. A part is completed by the next writer.
             self._owing = True
-            if _size(path) == before:
+            if _size(path) == (before.st_size if before else -1):
                 with suppress(OSError):  # then the lines stay pending, which is the other honest outcome
                     self._mirror.cut(mirrored)
                     self._owing = False
             raise
+        name = f"{path.parent.name}/{path.name}"
+        own = str(self._mirror.folder / self._mirror.own)
+        try:
+            self._mirror.done()
+            if self._replay.adopt_mirror(own, mirrored, content + DONE) and self._replay.adopt(
+                name, str(path), before, content, lines
+            ):
+                return
+        except (MachineError, OSError):
+            self._replay.marks.mirrored = False  # the lines are durable; the next writer finds them in their segment
         self._settle(path)
         for line in lines:
             if bytes.fromhex(line.hash) not in self._replay.seen:
                 self._replay.take_lost(line)
-        return lines
 
     def _settle(self, path: Path | None) -> None:
         """Marks own lines as done, and reads back what was written the way any replay reads it."""
@@ -482,11 +491,16 @@ class Writer(Generic[P]):
             self._replay.marks.mirrored = False
 
 
-def _size(path: Path) -> int:
+def _status(path: Path) -> os.stat_result | None:
     try:
-        return path.stat().st_size
+        return path.stat()
     except FileNotFoundError:
-        return -1
+        return None
+
+
+def _size(path: Path) -> int:
+    status = _status(path)
+    return -1 if status is None else status.st_size
 
 
 _NUMBERED = re.compile(r"([0-9]{4,9})\.jsonl").fullmatch

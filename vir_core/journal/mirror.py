@@ -22,7 +22,7 @@ from vir_core.journal.segment import Files, Mark, blocks, list_folder, mark_at, 
 from vir_core.journal.shape import L, MirroredShape
 from vir_core.machine import append, make_dirs
 
-_DONE = b"#done\n"
+DONE = b"#done\n"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
@@ -63,7 +63,7 @@ class Mirror(Generic[L]):
                     if not piece.startswith(b"#"):
                         if piece:
                             pending.add(digest(piece))
-                    elif own and piece == _DONE[:-1]:
+                    elif own and piece == DONE[:-1]:
                         done |= pending
                         pending.clear()
                         offset = position
@@ -112,9 +112,9 @@ class Mirror(Generic[L]):
         return before
 
     def done(self) -> None:
-        """Marks every own line as held by its segment."""
+        """Marks every own line as held by its segment. Raises `StorageError`."""
         path = self.folder / self.own
-        append(path, guard(path) + _DONE, fsync=False, private=True)
+        append(path, guard(path) + DONE, fsync=False, private=True)
 
     def cut(self, before: int) -> None:
         """Makes void what `begin` wrote. Needs no free space. Raises `OSError`."""

@@ -23,16 +23,18 @@ A projection is anything that can be built from lines. This one counts what happ
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
+from zlib import crc32
 
 from msgspec import Struct
 
 from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
 from vir_core.journal.mirror import Mirror
-from vir_core.journal.segment import Cut, Mark, number_of, read_segment, same_file
+from vir_core.journal.segment import Cut, Mark, mark_at, number_of, read_segment, same_file
 from vir_core.journal.shape import Entry, L, Shape
 
 E = TypeVar("E", bound=Entry, contravariant=True)
@@ -320,6 +322,37 @@ class Replay(Generic[L]):
                 unkept.append(line)
         return unkept
 
+    def adopt(self, name: str, path: str, before: os.stat_result | None, content: bytes, lines: list[L]) -> bool:
+        """Applies lines that this process has just appended to a file that is as it was marked, without reading them back.
+
+        `before` is the file's status before `content` was added. False when the file was not as marked, or is not longer by
+        just that: then nothing was done and `follow_segment` finds out.
+        """
+        mark = self.marks.files.get(name, Mark())
+        if before is not None and (not same_file(mark, before) or mark.offset != before.st_size):
+            return False
+        if before is None and mark.size:
+            return False
+        grown = _grown(path, mark, content)
+        if grown is None:
+            return False
+        self.marks.files[name] = grown
+        self._ours.update(line.origin for line in lines)
+        for line in lines:
+            digest = bytes.fromhex(line.hash)
+            if digest not in self.seen:
+                self._take(line, digest)
+        return True
+
+    def adopt_mirror(self, path: str, before: int, content: bytes) -> bool:
+        """Moves the mark of this device's mirror file behind what was just appended to it, all of it done."""
+        assert self._mirror is not None
+        mark = self.marks.mirror.get(self._mirror.own, Mark())
+        grown = _grown(path, mark, content) if mark.offset == before and not self.pending else None
+        if grown is not None:
+            self.marks.mirror[self._mirror.own] = grown
+        return grown is not None
+
     def _take(self, line: L, digest: bytes) -> bool:
         """Applies a line of a segment unless it is known; returns whether the mirror lacks it."""
         self.seen.add(digest)
@@ -396,6 +429,22 @@ class Replay(Generic[L]):
                 marks.newer = tuple(sorted({*marks.newer, line.by.core}))
             if line.action == SEGMENT_STARTED and origin == self._device:
                 marks.segment = max(marks.segment, number_of(line))
+
+
+def _grown(path: str, mark: Mark, content: bytes) -> Mark | None:
+    """The mark of a file that had nothing behind `mark` and got `content`; `None` when it is of another size."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(file)
+        if status.st_size != mark.offset + len(content):
+            return None
+        grown = mark_at(file, status, status.st_size)
+    finally:
+        os.close(file)
+    grown.damage = mark.damage
+    grown.ends = mark.ends + content.count(b"\n")
+    grown.prefix = crc32(content, mark.prefix)
+    return grown
 
 
 class Reading(Generic[P]):

@@ -7,7 +7,7 @@ So rows lie one after the other in the bytes that were read, sorted by key, and 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from typing import Generic, TypeVar
 
 import msgspec
@@ -67,14 +67,30 @@ class Shelf(Mapping[str, S], Generic[S]):
         if not self._packed:
             yield from self._live
             return
-        packed: set[str] = set()
+        for place in range(self._packed):
+            yield bytes(self._key(place)).decode("utf-8", "surrogatepass")
+        if self._new:
+            yield from [key for key in self._live if self._find(_bytes(key)) is None]
+
+    def values(self) -> ValuesView[S]:
+        return _Values(self)
+
+    def items(self) -> ItemsView[str, S]:
+        return _Items(self)
+
+    def walk(self) -> Iterator[tuple[str, S]]:
+        """Every row with its key, in one pass instead of a search each."""
+        if not self._packed:
+            yield from self._live.items()
+            return
         for place in range(self._packed):
             key = bytes(self._key(place)).decode("utf-8", "surrogatepass")
-            if key in self._live:
-                packed.add(key)
-            yield key
+            row = self._live.get(key)
+            if row is None:
+                row = self._live[key] = self._decode(self._value(place))
+            yield key, row
         if self._new:
-            yield from [key for key in self._live if key not in packed and self._find(_bytes(key)) is None]
+            yield from [(key, self._live[key]) for key in self._live if self._find(_bytes(key)) is None]
 
     def dump(self) -> tuple[bytes, bytes]:
         """Index and rows; equal tables give equal bytes."""
@@ -130,6 +146,24 @@ class Shelf(Mapping[str, S], Generic[S]):
     def _find(self, key: bytes) -> int | None:
         place = self._after(key) - 1
         return place if place >= 0 and bytes(self._key(place)) == key else None
+
+
+class _Values(ValuesView[S]):
+    def __init__(self, shelf: Shelf[S]) -> None:
+        super().__init__(shelf)
+        self._shelf = shelf
+
+    def __iter__(self) -> Iterator[S]:
+        return (row for _, row in self._shelf.walk())
+
+
+class _Items(ItemsView[str, S]):
+    def __init__(self, shelf: Shelf[S]) -> None:
+        super().__init__(shelf)
+        self._shelf = shelf
+
+    def __iter__(self) -> Iterator[tuple[str, S]]:
+        return self._shelf.walk()
 
 
 def _bytes(key: str) -> bytes:
