@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_checkpoint
 from vir_core.journal.line import (
+    LAST,
     SEGMENT_STARTED,
     By,
     Draft,
@@ -26,7 +27,7 @@ from vir_core.journal.line import (
     stamp_shifted,
 )
 from vir_core.journal.mirror import DONE, Mirror, guard
-from vir_core.journal.replay import Known, Marks, P, Reading, Replay
+from vir_core.journal.replay import Known, Marks, P, Reading, Replay, without_collector
 from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
 from vir_core.journal.segment import SEAL, Cut
 from vir_core.journal.shape import VaultShape
@@ -35,6 +36,8 @@ from vir_core.machine import ABSENT, ANYTHING, MachineError, StorageError, appen
 
 ACCEPT = "accept"
 """The word a person types to give up what is not on the disk."""
+
+_SAMPLE = 16
 
 _ROOM = SEAL - 2048
 """Bytes of lines that fit a new segment beside its first line."""
@@ -224,16 +227,17 @@ class Journal:
             return False
         try:
             if reading.moved:
-                checkpoint = Checkpoint(
-                    layout=reading.projection.layout,
-                    core=self.core,
-                    vaults=sorted(self.vaults),
-                    device=self.device,
-                    marks=reading.marks,
-                    known=reading.known(),
-                    projection=reading.projection.dump(),
-                )
-                store_checkpoint(self.state / "checkpoint", checkpoint)
+                with without_collector():
+                    checkpoint = Checkpoint(
+                        layout=reading.projection.layout,
+                        core=self.core,
+                        vaults=sorted(self.vaults),
+                        device=self.device,
+                        marks=reading.marks,
+                        known=reading.known(),
+                        projection=reading.projection.dump(),
+                    )
+                    store_checkpoint(self.state / "checkpoint", checkpoint)
                 reading.saved()
             for name, content in extra.items():
                 write_atomic(self.state / name, content, expected=ANYTHING, private=True)
@@ -320,6 +324,8 @@ class Writer(Generic[P]):
         if self._owing:
             self._catch_up()
         by = By(kind, surface, self._journal.device, self._journal.core)
+        if len(drafts) > _SAMPLE and self._probably_full(drafts, by):
+            self._start_segment()
         lines = self._compose(drafts, by)
         size = sum(len(line.raw) + 1 for line in lines)
         if size > _ROOM:
@@ -400,6 +406,14 @@ class Writer(Generic[P]):
             lines.append(line)
             prev = line.hash
         return lines
+
+    def _probably_full(self, drafts: Sequence[Draft], by: By) -> bool:
+        """Whether a batch of such lines needs a new segment, by a few of them: composing it twice costs more than a segment
+        that begins early. A batch that fits no segment is not judged."""
+        step = len(drafts) // _SAMPLE
+        some = [len(encode(draft, at=LAST, by=by, prev="0" * 64)) + 1 for draft in drafts[::step]]
+        size = sum(some) * len(drafts) // len(some)
+        return size < _ROOM * 9 // 10 and self._segment_with_room(size * 21 // 20) is None
 
     def _segment_with_room(self, size: int) -> Path | None:
         """The segment being written, or `None` when there is none or it would grow beyond its limit.

@@ -185,8 +185,15 @@ class Memory:
         return session
 
     def dump(self) -> bytes:
-        parts = [_encoder.encode(self.state), *self._notes.dump(), *self._sessions.dump()]
-        return b"".join([*(_PART.pack(len(part)) for part in parts), *parts])
+        # Joined once: of a million lines this is hundreds of MB.
+        pieces: list[bytes | memoryview] = [_encoder.encode(self.state)]
+        sizes = [len(pieces[0])]
+        for shelf in (self._notes, self._sessions):
+            index, rows = shelf.dump()
+            pieces.append(index.tobytes())
+            pieces += rows
+            sizes += (len(index) * index.itemsize, sum(map(len, rows)))
+        return b"".join([*map(_PART.pack, sizes), *pieces])
 
     def load(self, content: bytes) -> None:
         view = memoryview(content)

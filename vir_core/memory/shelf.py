@@ -92,27 +92,27 @@ class Shelf(Mapping[str, S], Generic[S]):
         if self._new:
             yield from [(key, self._live[key]) for key in self._live if self._find(_bytes(key)) is None]
 
-    def dump(self) -> tuple[bytes, bytes]:
-        """Index and rows; equal tables give equal bytes."""
-        live = {_bytes(key): row for key, row in self._live.items()}
-        order = sorted(live)
+    def dump(self) -> tuple[array[int], list[bytes | memoryview]]:
+        """Index, and rows in pieces; equal tables give equal bytes."""
         index = array("Q")
         rows: list[bytes | memoryview] = []
         position = place = 0
-        for key in order:
-            # Untouched rows are copied in one piece up to the next touched one.
-            stop = self._after(key)
-            first = stop - 1 if stop and bytes(self._key(stop - 1)) == key else stop
-            position = self._copy(place, first, index, rows, position)
-            value = _encode(live[key])
+        live = self._live
+        for name in sorted(live, key=_bytes):
+            key = _bytes(name)
+            if self._packed:
+                # Untouched rows are copied in one piece up to the next touched one.
+                stop = self._after(key)
+                first = stop - 1 if stop and bytes(self._key(stop - 1)) == key else stop
+                position = self._copy(place, first, index, rows, position)
+                place = stop
+            value = _encode(live[name])
             index.append(position)
             index.append(position + len(key))
-            rows.append(key)
-            rows.append(value)
+            rows.append(key + value)
             position += len(key) + len(value)
-            place = stop
         self._copy(place, self._packed, index, rows, position)
-        return index.tobytes(), b"".join(rows)
+        return index, rows
 
     def _copy(self, place: int, stop: int, index: array[int], rows: list[bytes | memoryview], position: int) -> int:
         if place >= stop:
