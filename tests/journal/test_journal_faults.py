@@ -132,6 +132,88 @@ def newest(base: Path) -> str:
 
 
 @pytest.mark.slow
+def test_four_writers_at_once_lose_nothing(tmp_path: Path, latest: type[Any], scaled: Callable[[int], int]) -> None:
+    (tmp_path / "store").mkdir()
+    count = scaled(5000)
+    writers = [start(tmp_path, name, count) for name in "abcd"]
+    said = [line for writer in writers for line in writer.communicate()[0].split()]
+    assert [writer.returncode for writer in writers] == [0, 0, 0, 0]
+    assert len(said) == len(set(said)) == 4 * sum(1 + number % 3 for number in range(count))
+    for state in (tmp_path / "state-d1", None):
+        reading = desk(tmp_path, state).read(latest)
+        assert counts(desk(tmp_path, state), latest) == dict.fromkeys(said, 1)
+        assert (reading.damage.total, reading.missing, reading.unfinished) == (0, 0, 0)
+    verdict = desk(tmp_path, tmp_path / "state-d1").verify()
+    assert (verdict.findings, verdict.lines) == ((), reading.lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["append", "heal", "checkpoint", "accept-disk"])
+def test_killed_at_any_moment_every_told_line_is_there_once(
+    tmp_path: Path, mode: str, scaled: Callable[[int], int], rng: random.Random
+) -> None:
+    rig = Path(__file__).with_name("kill_rig.py")
+    seed = rng.randrange(10**6)
+    done = subprocess.run(
+        [sys.executable, str(rig), str(tmp_path), mode, str(scaled(200)), str(seed)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"seed {seed}: {done.stdout}{done.stderr}"
+    assert int(done.stdout.split()[0]) > scaled(200)
+
+
+HEALER = """
+import sys
+from pathlib import Path
+from vir_core.journal import Journal
+
+class Nothing:
+    layout = 1
+    def apply(self, line): pass
+    def dump(self): return b""
+    def load(self, content): pass
+
+base, device = Path(sys.argv[1]), sys.argv[2]
+print("ready", flush=True)
+sys.stdin.readline()
+print(Journal(base / "store", base / f"state-{device}", vault="v1", device=device, core="0.1.0").heal(Nothing).given_back)
+"""
+
+
+def test_two_healers_at_once_converge(tmp_path: Path, latest: type[Any]) -> None:
+    (tmp_path / "store").mkdir()
+    devices = {name: Journal(tmp_path / "store", tmp_path / f"state-{name}", vault="v1", device=name, core="0.1.0")
+               for name in ("d1", "d2")}  # fmt: skip
+    for round_ in range(2):
+        for name, journal in devices.items():
+            with journal.writing("test", latest) as writer:
+                drafts = [Draft("held", f"{name}-{round_}-{number}", {}) for number in range(20)]
+                writer.append(drafts, kind="vir", surface="cli")
+    wanted = devices["d1"].read(latest).projection.seen
+    for path in (tmp_path / "store" / "journal").rglob("*.jsonl"):
+        path.write_bytes(path.read_bytes()[:3000])
+    healers = [
+        subprocess.Popen([sys.executable, "-c", HEALER, str(tmp_path), name], stdin=-1, stdout=-1, text=True)
+        for name in ("d1", "d1", "d2", "d2")
+    ]
+    for healer in healers:
+        assert healer.stdout is not None and healer.stdout.readline() == "ready\n"
+    for healer in healers:
+        assert healer.stdin is not None
+        healer.stdin.write("go\n")
+        healer.stdin.flush()
+    back = [int(healer.communicate()[0]) for healer in healers]
+    assert all(count > 20 for count in (max(back[:2]), max(back[2:])))
+    assert min(back[:2]) == min(back[2:]) == 0, "the second finds nothing to do"
+    bare = desk(tmp_path, None).read(latest)
+    assert bare.projection.seen == wanted
+    before = {path: path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()}
+    for journal in devices.values():
+        assert journal.heal(latest).given_back == 0
+        assert not [finding for finding in journal.verify().findings if finding.harm and finding.kind != "damaged"]
+    assert {path: path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.slow
 def test_reader_beside_a_writer_sees_whole_lines_and_no_loss(tmp_path: Path, latest: type[Any]) -> None:
     (tmp_path / "store").mkdir()
     writer = start(tmp_path, "a", 80)

@@ -17,7 +17,7 @@ from vir_core.index import Index, IndexUnusable, bring_up_to_date
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.writing import Desk, Distilled
-from vir_core.journal import Draft, Journal, Reading, Texts
+from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
 from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
 from vir_core.text import clean, random_id
@@ -73,13 +73,10 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         if killed:
             _sweep(vault)
         house = _open(vault, device)
-        if house.reading.replay.owed():
-            # History of this device that the vault lost: whoever writes puts it back, also when there is nothing to add.
-            with house.journal.writing("run", Memory) as writer:
-                house.reading = writer.reading
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
         refused: list[Failure] = []
+        _catch_up(house)
         if _kept_promises(house, refused):
             house = _open(vault, device)
         sources = read_sources(find_sources(request), tell)
@@ -114,16 +111,33 @@ def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
     reading = journal.read(Memory)
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
-    texts = Texts(vault.store)
-
-    def arrived(digest: str) -> bool:
-        return texts.has(digest)
-
-    foreign = any(
-        note.written is not None and note.written.device != device for note in reading.projection.notes.values()
-    )
-    observation = observe(reading.projection, seen, before.files, arrived if foreign else None)
+    observation = _observed(vault, reading, seen, before, device)
     return _House(vault, journal, reading, seen, before, observation, device)
+
+
+def _observed(vault: Vault, reading: Reading[Memory], seen: Seen, before: SeenTable, device: str) -> Observation:
+    """What another device wrote may be here without its text; what this one wrote has it."""
+    memory = reading.projection
+    foreign = any(note.written is not None and note.written.device != device for note in memory.notes.values())
+    return observe(memory, seen, before.files, Texts(vault.store).has if foreign else None)
+
+
+def _catch_up(house: _House) -> None:
+    """Copies to the mirror what other devices wrote and gives back to the segments what they lost of this one, so that a run
+    which finds nothing new leaves the history as safe as one that does. Raises `JournalError` when all of the history is
+    gone from the vault at once: a vault that is half here proves nothing, and half of it is not completed."""
+    marks = house.reading.marks
+    if house.reading.lines and not marks.files and not marks.absent:
+        raise JournalError(
+            f"The history of this vault is gone from {house.journal.folder}, so nothing was written.",
+            "If the vault is still syncing, wait for it. If the folder was deleted, put it back from a backup, or run "
+            "`vir_core journal heal`: it is written anew from this machine's copy.",
+        )
+    if marks.mirrored and not house.reading.replay.pending and house.device not in marks.missing.values():
+        return
+    with house.journal.writing("run", Memory) as writer:
+        house.reading = writer.reading
+    house.observation = _observed(house.vault, house.reading, house.seen, house.before, house.device)
 
 
 def _sweep(vault: Vault) -> None:
@@ -234,9 +248,8 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
     seen, observation = house.seen, house.observation
     if done.notes or done.kept:
         seen = walk(house.vault, house.seen.table)
-        observation = observe(house.reading.projection, seen, {}, None)
-    elif done.lines:
-        observation = observe(house.reading.projection, seen, {}, None)
+    if done.notes or done.kept or done.lines:
+        observation = _observed(house.vault, house.reading, seen, house.before, house.device)
     index = Index(house.vault.state / "index")
     try:
         tell(Progress(stage="index", done=0, total=1))
@@ -244,13 +257,23 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
             sweep_leftovers(house.vault.state / "index", older_than=0)
             bring_up_to_date(house.vault, house.reading.projection, observation, index)
             if seen.fresh or house.seen.fresh:
-                seen.table.save(house.vault.state, house.vault.root)
+                _remember(house, seen)
             if house.reading.moved or load_gate(house.vault.state / GATE) is None:
                 _, gate = build_gate(house.reading)
                 house.journal.save_checkpoint(house.reading, {GATE: gate})
     except (MachineError, IndexUnusable) as error:
         why = error.message if isinstance(error, MachineError) else error.why
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
+
+
+def _remember(house: _House, seen: Seen) -> None:
+    """Saves what lies where. A note in the cloud keeps its row: without it, it would look deleted to the next run."""
+    away = house.observation.away
+    rows = {path: file for path, file in house.before.files.items() if file.id in away}
+    if not rows:
+        seen.table.save(house.vault.state, house.vault.root)
+    elif (files := {**seen.table.files, **rows}) != house.before.files:
+        SeenTable(files.values()).save(house.vault.state, house.vault.root)
 
 
 def _reply(

@@ -21,13 +21,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 class Candidate(Struct, frozen=True, kw_only=True):
     """A session to distil. `key` is the session key that its note id is made of; `facts` are those of the file that holds
-    most of it; `joins` are keys of further files of the same session that the journal does not know to be one yet."""
+    most of it; `joins` are keys of further files of the same session that the journal does not know to be one yet;
+    `forced`: a person named it."""
 
     key: str
     note: str
     thread: Thread
     project: Project
     joins: tuple[str, ...] = ()
+    forced: bool = False
 
     @property
     def facts(self) -> SessionFacts:
@@ -175,7 +177,7 @@ def _decide(
         plan.kept.append(KeptNote(id=note, path=files.path if files else "", session=key, reason=reason))
         return
     joins = tuple(sorted({f.key for f in thread.files if f.key != key and memory.root_of(f.key) != key}))
-    plan.take.append(Candidate(key=key, note=note, thread=thread, project=project, joins=joins))
+    plan.take.append(Candidate(key=key, note=note, thread=thread, project=project, joins=joins, forced=forced))
 
 
 def kept_reason(note: str, memory: Memory, observation: Observation, device: str, *, forced: bool) -> str:
@@ -191,6 +193,8 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
         return "judged"
     if note in observation.absent:
         return "removed"
+    if note in observation.away:
+        return "in_cloud"
     if note in observation.edited:
         return "edited"
     if note in observation.copies:

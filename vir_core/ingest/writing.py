@@ -142,12 +142,17 @@ class Desk:
         ]
 
     def _still_due(self, prepared: list[_Prepared], memory: Memory, outcome: Outcome) -> list[_Prepared]:
-        """Asks once more under the journal lock: a verdict may have arrived since the plan was made."""
+        """Asks once more under the journal lock: a verdict, or the note from another device, may have arrived since the plan
+        was made."""
         due: list[_Prepared] = []
         for ready in prepared:
             note = memory.notes.get(ready.draft.id)
             if note is not None and (note.holds or note.judged):
                 outcome.kept.append(self._kept(ready.candidate, "judged"))
+            elif note is not None and note.written is not None and note.written.device != self.journal.device:
+                outcome.kept.append(self._kept(ready.candidate, "elsewhere"))
+            elif note is not None and note.archived and not ready.candidate.forced:
+                outcome.kept.append(self._kept(ready.candidate, "undone"))
             else:
                 due.append(ready)
         return due

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import struct
+from io import FileIO
 from pathlib import Path
 from zlib import crc32
 
@@ -9,9 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.journal.replay import Marks
-from vir_core.machine import ANYTHING, MachineError, make_dirs, read_bytes, write_atomic
+from vir_core.machine import ANYTHING, make_dirs, write_atomic
 
-_MAGIC = b"vircp\0\0\1"
+_MAGIC = b"vircp\0\0\2"
+_SIZES = struct.Struct(">IQQQ")
 
 
 class Checkpoint(Struct, array_like=True):
@@ -22,32 +27,62 @@ class Checkpoint(Struct, array_like=True):
     vaults: list[str]
     device: str
     marks: Marks
-    known: bytes
-    projection: bytes
+    known: bytes = b""
+    projection: bytes = b""
 
 
 _decoder = msgspec.msgpack.Decoder(Checkpoint)
 
 
 def load_checkpoint(path: Path) -> Checkpoint | None:
-    """The checkpoint, or `None` when it is missing, damaged or of another make."""
+    """The checkpoint, or `None` when it is missing, damaged or of another make.
+
+    The parts are read one by one: the projection of a long history is the largest thing in memory, and there once.
+    """
     try:
-        content = read_bytes(path)
-    except (FileNotFoundError, MachineError):
+        with path.open("rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode) or _read(file, 8) != _MAGIC:
+                return None
+            sizes = _read(file, _SIZES.size)
+            check, *lengths = _SIZES.unpack(sizes)
+            if os.fstat(file.fileno()).st_size != 8 + _SIZES.size + sum(lengths):
+                return None
+            head, known, projection = (_read(file, length) for length in lengths)
+    except (OSError, struct.error):
         return None
-    if content[:8] != _MAGIC:
-        return None
-    body = memoryview(content)[12:]
-    if int.from_bytes(content[8:12], "big") != crc32(body):
+    if check != _checksum(sizes[4:], head, known, projection):
         return None
     try:
-        return _decoder.decode(body)
+        checkpoint = _decoder.decode(head)
     except msgspec.MsgspecError:
         return None
+    checkpoint.known, checkpoint.projection = known, projection
+    return checkpoint
 
 
 def store_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Raises `StorageError`, `Busy`."""
-    body = msgspec.msgpack.encode(checkpoint)
+    known, projection = checkpoint.known, checkpoint.projection
+    head = msgspec.msgpack.encode(msgspec.structs.replace(checkpoint, known=b"", projection=b""))
+    lengths = _SIZES.pack(0, len(head), len(known), len(projection))[4:]
+    check = _checksum(lengths, head, known, projection)
     make_dirs(path.parent, private=True)
-    write_atomic(path, _MAGIC + crc32(body).to_bytes(4, "big") + body, expected=ANYTHING, private=True)
+    content = b"".join((_MAGIC, check.to_bytes(4, "big"), lengths, head, known, projection))
+    write_atomic(path, content, expected=ANYTHING, private=True)
+
+
+def _read(file: FileIO, size: int) -> bytes:
+    content = file.read(size) or b""
+    while len(content) < size:  # one call reads at most 2 GiB
+        more = file.read(size - len(content))
+        if not more:
+            break
+        content += more
+    return content
+
+
+def _checksum(*parts: bytes) -> int:
+    check = 0
+    for part in parts:
+        check = crc32(part, check)
+    return check

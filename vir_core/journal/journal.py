@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Generic
 
+import msgspec
 from msgspec import Struct
 
 from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_checkpoint
 from vir_core.journal.line import (
+    LAST,
     SEGMENT_STARTED,
     By,
-    Damage,
     Draft,
     Line,
-    decode_lines,
     differs,
     encode,
     now,
+    reread,
     stamp_after,
+    stamp_shifted,
 )
-from vir_core.journal.mirror import Mirror, guard
-from vir_core.journal.replay import Known, Marks, P, Reading, Replay
+from vir_core.journal.mirror import DONE, Mirror, guard
+from vir_core.journal.replay import Known, Marks, P, Reading, Replay, without_collector
+from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
 from vir_core.journal.segment import SEAL, Cut
-from vir_core.machine import ABSENT, ANYTHING, MachineError, append, hold, make_dirs, write_atomic
+from vir_core.journal.shape import VaultShape
+from vir_core.journal.verify import Verdict, verify
+from vir_core.machine import ABSENT, ANYTHING, MachineError, StorageError, append, hold, make_dirs, write_atomic
+
+ACCEPT = "accept"
+"""The word a person types to give up what is not on the disk."""
+
+_SAMPLE = 16
 
 _ROOM = SEAL - 2048
 """Bytes of lines that fit a new segment beside its first line."""
@@ -40,6 +50,26 @@ class JournalError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+class Healed(Struct, frozen=True):
+    """What a healing put back. `given_back` are this device's lines that its files had lost, `completed` those whose writer
+    died, `given_up` those whose giving up was finished; `others` are lines of other devices that only this computer still
+    has. `waiting` says why nothing was put back, when files are not here or cannot be read; empty otherwise."""
+
+    given_back: int = 0
+    completed: int = 0
+    given_up: int = 0
+    others: int = 0
+    waiting: str = ""
+
+
+class GivenUp(Struct, frozen=True):
+    """`list` is the digest that the audit line names; the lines lie in `retired/` of the state folder."""
+
+    lines: int = 0
+    devices: tuple[str, ...] = ()
+    list: str = ""
 
 
 class Tail(Struct):
@@ -74,11 +104,18 @@ class Journal:
         self.clock = clock
         self.folder = store / "journal"
         self.vaults = frozenset((vault, *former))
-        self.mirror = Mirror(state / "mirror", device) if state else None
+        self.shape = VaultShape(self.vaults)
+        self.mirror = Mirror(state / "mirror", device, self.shape) if state else None
 
-    def read(self, make: Callable[[], P]) -> Reading[P]:
+    def read(self, make: Callable[[], P], *, known_at: str = "") -> Reading[P]:
         """The projection of every line, from the checkpoint where it holds. Takes no lock, writes nothing, never raises
-        for what the files contain."""
+        for what the files contain.
+
+        With `known_at` (UTC in the form of `at`) only of the lines up to that moment: everything is read anew, and the
+        reading makes no checkpoint.
+        """
+        if known_at:
+            return self._read_all(make, keep=False, known_at=known_at)
         return self._read(make, keep=False)
 
     def since(self, marks: Marks) -> Tail:
@@ -95,6 +132,80 @@ class Journal:
         Raises `Busy` when another process holds the lock for 2 s, `JournalError` when there is nothing to write to, and
         `StorageError`.
         """
+        with self._locked(verb) as mirror:
+            given_up = Retirement(mirror.folder.parent, mirror).finish()
+            reading = self._read(make, keep=True)
+            writer = Writer(self, mirror, reading)
+            writer.heal()
+            writer.healed = msgspec.structs.replace(writer.healed, given_up=given_up)
+            yield writer
+
+    def heal(self, make: Callable[[], P], *, verb: str = "heal") -> Healed:
+        """What every writing does first, for its own sake. Raises like `writing`."""
+        with self.writing(verb, make) as writer:
+            return writer.healed
+
+    def verify(self, *, knows: Callable[[Line], bool] = lambda _: True) -> Verdict:
+        """What the files, the chain of `prev` and the mirror show. Takes no lock and writes nothing.
+
+        `knows` says whether the projection understands a line; binding lines that it does not are found as `newer`.
+        """
+        saved = load_checkpoint(self.state / "checkpoint") if self.state else None
+        retired = Retirement(self.state, self.mirror).hashes() if self.state and self.mirror else frozenset[bytes]()
+        return verify(
+            self.folder,
+            self.mirror,
+            self.shape,
+            device=self.device,
+            saved=saved.marks if saved else None,
+            retired=retired,
+            knows=knows,
+            horizon=stamp_shifted(self.clock(), days=1),
+        )
+
+    def accept_disk(self, word: str, make: Callable[[], P], *, kind: str = "person", surface: str = "cli") -> GivenUp:
+        """Gives up the lines that only the mirror holds: what lies on the disk is what happened from now on.
+
+        `word` is what the person typed and must be `accept`. An audit line that binds is written first; then the lines
+        are moved out of the mirror, and kept. Raises `JournalError` when the word is another or files are still in the
+        cloud or unreadable (nothing is changed), and like `writing`.
+        """
+        if word != ACCEPT:
+            raise JournalError(
+                "Nothing was given up.", f"Type `{ACCEPT}` to give up the lines that are not on the disk."
+            )
+        with self._locked("accept-disk") as mirror:
+            retirement = Retirement(mirror.folder.parent, mirror)
+            retirement.finish()
+            whole = self._replay(lambda _: None, None, None)
+            whole.run(keep=True)
+            marks = whole.marks
+            if marks.absent or marks.unreadable:
+                raise JournalError(
+                    "Some files of the history are still in the cloud or cannot be opened, so nothing was given up.",
+                    "Wait until they are here, then try again.",
+                )
+            lost = {bytes.fromhex(name) for name in marks.missing} | {
+                digest for digest in whole.pending if digest not in whole.seen
+            }
+            if not lost:
+                return GivenUp()
+            devices = sorted({line.by.device for line in mirror.fetch(lost)})
+            digest = retirement.intend(frozenset(lost))
+            projection = make()
+            replay = self._replay(projection.apply, None, None, without=frozenset(lost))
+            replay.run(keep=True)
+            replay.marks.newest = max(replay.marks.newest, marks.newest)
+            replay.marks.segment = max(replay.marks.segment, marks.segment)
+            draft = Draft(
+                LINES_GIVEN_UP, self.vault, {"count": len(lost), "list": digest, "devices": devices}, must=True
+            )
+            Writer(self, mirror, Reading(projection, replay, None)).append([draft], kind=kind, surface=surface)
+            retirement.finish()
+            return GivenUp(len(lost), tuple(devices), digest)
+
+    @contextmanager
+    def _locked(self, verb: str) -> Generator[Mirror[Line], None, None]:
         if self.state is None or self.mirror is None:
             raise JournalError("This vault is open for reading only.", "Run `vir_core init` on it first.")
         if not self.store.is_dir():
@@ -105,30 +216,28 @@ class Journal:
         locks = self.state / "locks"
         make_dirs(locks, private=True)
         with hold(locks / "journal.lock", verb):
-            reading = self._read(make, keep=True)
-            writer = Writer(self, self.mirror, reading)
-            writer.heal()
-            yield writer
+            yield self.mirror
 
     def save_checkpoint(self, reading: Reading[P], extra: Mapping[str, bytes] = {}) -> bool:
         """Writes the checkpoint of a reading and, each to its own file of the state folder, the `extra` caches.
 
         Returns False when the disk refused: a cache that cannot be written costs time and nothing else.
         """
-        if self.state is None:
+        if self.state is None or reading.known_at:
             return False
         try:
             if reading.moved:
-                checkpoint = Checkpoint(
-                    layout=reading.projection.layout,
-                    core=self.core,
-                    vaults=sorted(self.vaults),
-                    device=self.device,
-                    marks=reading.marks,
-                    known=reading.known(),
-                    projection=reading.projection.dump(),
-                )
-                store_checkpoint(self.state / "checkpoint", checkpoint)
+                with without_collector():
+                    checkpoint = Checkpoint(
+                        layout=reading.projection.layout,
+                        core=self.core,
+                        vaults=sorted(self.vaults),
+                        device=self.device,
+                        marks=reading.marks,
+                        known=reading.known(),
+                        projection=reading.projection.dump(),
+                    )
+                    store_checkpoint(self.state / "checkpoint", checkpoint)
                 reading.saved()
             for name, content in extra.items():
                 write_atomic(self.state / name, content, expected=ANYTHING, private=True)
@@ -164,27 +273,45 @@ class Journal:
         replay.applies(projection.apply)
         return Reading(projection, replay, saved.marks)
 
-    def _read_all(self, make: Callable[[], P], *, keep: bool) -> Reading[P]:
+    def _read_all(self, make: Callable[[], P], *, keep: bool, known_at: str = "") -> Reading[P]:
         projection = make()
-        replay = self._replay(projection.apply, None, None)
+        replay = self._replay(projection.apply, None, None, until=known_at)
         replay.run(keep=keep)
-        return Reading(projection, replay, None)
+        return Reading(projection, replay, None, known_at)
 
-    def _replay(self, apply: Callable[[Line], None], base: Marks | None, known: Known | None) -> Replay:
+    def _replay(
+        self,
+        apply: Callable[[Line], None],
+        base: Marks | None,
+        known: Known | None,
+        *,
+        until: str = "",
+        without: frozenset[bytes] = frozenset(),
+    ) -> Replay[Line]:
         return Replay(
-            self.folder, self.mirror, vaults=self.vaults, device=self.device, apply=apply, base=base, known=known
+            self.folder,
+            self.mirror,
+            self.shape,
+            device=self.device,
+            apply=apply,
+            base=base,
+            known=known,
+            until=until,
+            without=without,
         )
 
 
 class Writer(Generic[P]):
     """Appends under the journal lock. `reading` moves on with every append."""
 
-    def __init__(self, journal: Journal, mirror: Mirror, reading: Reading[P]) -> None:
+    def __init__(self, journal: Journal, mirror: Mirror[Line], reading: Reading[P]) -> None:
         self.reading = reading
+        self.healed = Healed()
         self._journal = journal
         self._mirror = mirror
-        self._replay = reading.replay
+        self._replay: Replay[Line] = reading.replay
         self._number = max(self._replay.marks.segment, self._highest())
+        self._owing = False
 
     def append(self, drafts: Sequence[Draft], *, kind: str, surface: str) -> list[Line]:
         """Writes one line a draft, durable when it returns, and applies them; returns the lines.
@@ -194,8 +321,13 @@ class Writer(Generic[P]):
         """
         if not drafts:
             return []
-        raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
-        size = sum(map(len, raws)) + len(raws)
+        if self._owing:
+            self._catch_up()
+        by = By(kind, surface, self._journal.device, self._journal.core)
+        if len(drafts) > _SAMPLE and self._probably_full(drafts, by):
+            self._start_segment()
+        lines = self._compose(drafts, by)
+        size = sum(len(line.raw) + 1 for line in lines)
         if size > _ROOM:
             if len(drafts) == 1:
                 raise ValueError(f"a line of {size} bytes does not fit a segment")
@@ -208,25 +340,47 @@ class Writer(Generic[P]):
         if path is None:
             path = self._start_segment()
             # The new segment's first line came before them.
-            raws = self._compose(drafts, By(kind, surface, self._journal.device, self._journal.core))
-        return self._commit(path, raws, new=False)
+            lines = self._compose(drafts, by)
+        self._commit(path, lines, new=False)
+        return lines
 
     def heal(self) -> None:
-        """Gives back to the segments what the mirror knows this device wrote and they do not hold.
+        """Gives back to the segments what the mirror knows this device wrote and they do not hold; see `healed`.
 
         Nothing is given back while the cloud keeps one of this device's segments elsewhere, or one cannot be read: the
         lines are in there.
         """
         own = self._journal.device + "/"
         marks = self._replay.marks
+        others = sum(device != self._journal.device for device in marks.missing.values())
+        self.healed = Healed(others=others)
         if marks.unreadable or any(name.startswith(own) for name in marks.absent):
+            waiting = "Files of this device's history are still in the cloud."
+            if marks.unreadable:
+                waiting = "Files of the history cannot be opened."
+            self.healed = Healed(others=others, waiting=waiting)
             return
         owed = self._replay.owed()
         if owed:
             lines = [line for line in self._mirror.fetch(owed) if line.by.device == self._journal.device]
+            completed = sum(bytes.fromhex(line.hash) in self._replay.pending for line in lines)
             self._give_back([line.raw for line in sorted(lines, key=lambda line: line.stamp)])
+            self.healed = Healed(len(lines) - completed, completed, others=others)
         if self._replay.pending:
             self._settle(None)
+
+    def _catch_up(self) -> None:
+        """A write of this writer failed half way: its lines come first, as they would for the next writer."""
+        mirror, folder = self._mirror, self._journal.folder
+        try:
+            self._replay.follow_mirror(mirror.own, str(mirror.folder / mirror.own))
+            name = self._name(self._number)
+            if (folder / name).exists():
+                self._replay.follow_segment(name, str(folder / name))
+        except (Cut, OSError) as error:
+            raise StorageError(folder, "The history changed while it was written.", "Run the command again.") from error
+        self.heal()
+        self._owing = False
 
     def _give_back(self, raws: list[bytes]) -> None:
         while raws:
@@ -238,18 +392,28 @@ class Writer(Generic[P]):
             append(path, guard(path) + b"\n".join(part) + b"\n")
             self._settle(path)
 
-    def _compose(self, drafts: Sequence[Draft], by: By) -> list[bytes]:
+    def _compose(self, drafts: Sequence[Draft], by: By) -> list[Line]:
+        """The lines of one batch, a microsecond apart, as they will be read."""
         marks = self._replay.marks
-        newest = marks.newest
+        at = marks.newest
         prev = marks.heads.get(by.device, ("", ""))[1]
-        raws: list[bytes] = []
+        clock = self._journal.clock()
+        shown = clock if differs(stamp_after(at, clock), clock) else ""
+        lines: list[Line] = []
         for draft in drafts:
-            clock = self._journal.clock()
-            at = stamp_after(newest, clock)
-            raw = encode(draft, at=at, by=by, prev=prev, clock=clock if differs(at, clock) else "")
-            raws.append(raw)
-            newest, prev = at, sha256(raw).hexdigest()
-        return raws
+            at = stamp_after(at, clock)
+            line = reread(encode(draft, at=at, by=by, prev=prev, clock=shown))
+            lines.append(line)
+            prev = line.hash
+        return lines
+
+    def _probably_full(self, drafts: Sequence[Draft], by: By) -> bool:
+        """Whether a batch of such lines needs a new segment, by a few of them: composing it twice costs more than a segment
+        that begins early. A batch that fits no segment is not judged."""
+        step = len(drafts) // _SAMPLE
+        some = [len(encode(draft, at=LAST, by=by, prev="0" * 64)) + 1 for draft in drafts[::step]]
+        size = sum(some) * len(drafts) // len(some)
+        return size < _ROOM * 9 // 10 and self._segment_with_room(size * 21 // 20) is None
 
     def _segment_with_room(self, size: int) -> Path | None:
         """The segment being written, or `None` when there is none or it would grow beyond its limit.
@@ -294,14 +458,11 @@ class Writer(Generic[P]):
     def _path(self, number: int) -> Path:
         return self._journal.folder / self._name(number)
 
-    def _commit(self, path: Path, raws: list[bytes], *, new: bool) -> list[Line]:
+    def _commit(self, path: Path, lines: list[Line], *, new: bool) -> None:
+        raws = [line.raw for line in lines]
         content = b"\n".join(raws) + b"\n"
-        damage = Damage()
-        lines = decode_lines(content, damage)
-        if damage.total or len(lines) != len(raws):
-            raise ValueError("a line would not read back as it is written")
         mirrored = self._mirror.begin(raws)
-        before = _size(path)
+        before = _status(path)
         try:
             if new:
                 write_atomic(path, content, expected=ABSENT)
@@ -309,15 +470,26 @@ class Writer(Generic[P]):
                 append(path, guard(path) + content)
         except MachineError:
             # Unless the disk kept a part, it is as if nothing had been asked. A part is completed by the next writer.
-            if _size(path) == before:
+            self._owing = True
+            if _size(path) == (before.st_size if before else -1):
                 with suppress(OSError):  # then the lines stay pending, which is the other honest outcome
                     self._mirror.cut(mirrored)
+                    self._owing = False
             raise
+        name = f"{path.parent.name}/{path.name}"
+        own = str(self._mirror.folder / self._mirror.own)
+        try:
+            self._mirror.done()
+            if self._replay.adopt_mirror(own, mirrored, content + DONE) and self._replay.adopt(
+                name, str(path), before, content, lines
+            ):
+                return
+        except (MachineError, OSError):
+            self._replay.marks.mirrored = False  # the lines are durable; the next writer finds them in their segment
         self._settle(path)
         for line in lines:
             if bytes.fromhex(line.hash) not in self._replay.seen:
                 self._replay.take_lost(line)
-        return lines
 
     def _settle(self, path: Path | None) -> None:
         """Marks own lines as done, and reads back what was written the way any replay reads it."""
@@ -326,17 +498,23 @@ class Writer(Generic[P]):
         try:
             self._replay.follow_mirror(self._mirror.own, str(self._mirror.folder / self._mirror.own))
             if path is not None:
-                self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path))
+                self._replay.follow_segment(f"{path.parent.name}/{path.name}", str(path), appended=True)
+                self._replay.place_waiting()
         except (Cut, OSError):
             # Somebody took the file away under the lock. What was acknowledged is in the mirror; read all anew next time.
             self._replay.marks.mirrored = False
 
 
-def _size(path: Path) -> int:
+def _status(path: Path) -> os.stat_result | None:
     try:
-        return path.stat().st_size
+        return path.stat()
     except FileNotFoundError:
-        return -1
+        return None
+
+
+def _size(path: Path) -> int:
+    status = _status(path)
+    return -1 if status is None else status.st_size
 
 
 _NUMBERED = re.compile(r"([0-9]{4,9})\.jsonl").fullmatch

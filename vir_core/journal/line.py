@@ -12,7 +12,8 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+from msgspec.structs import force_setattr
 
 VERSION = 1
 LINE_LIMIT = 16 * 1024 * 1024
@@ -24,7 +25,8 @@ _TRIES = 100
 _PADDING = b" \t\r\0"
 _BOM = b"\xef\xbb\xbf"
 
-# Years end at 8999 so that the microsecond after the newest stamp always has a name.
+# Years end at 8999: a stamp beyond is no stamp of ours, and the microsecond after the last one still has a name.
+LAST = "8999-12-31T23:59:59.999999Z"
 _AT = re.compile(
     r"[1-8][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
@@ -49,12 +51,18 @@ class Line(Struct, frozen=True, gc=False):
     action: str
     subject: str
     must: bool
-    data: Raw
-    prev: str
-    clock: str
-    proof: Raw
-    hash: str
-    raw: bytes
+    data: Raw = Raw(b"")
+    prev: str = ""
+    clock: str = ""
+    proof: Raw = Raw(b"")
+    # Not of the object, and set by the reader whatever a line says of itself; the names only keep plain keys ignored.
+    hash: str = field(default="", name="(hash)")
+    raw: bytes = field(default=b"", name="(raw)")
+
+    @property
+    def origin(self) -> str:
+        """The device that wrote it."""
+        return self.by.device
 
     @property
     def stamp(self) -> tuple[str, str, str]:
@@ -81,7 +89,8 @@ class Damage(Struct, array_like=True):
     """What could not be read, by kind.
 
     `torn` incomplete objects, `garbage` lines that are no line of ours, `oversize` lines beyond 16 MiB, `unreadable` files
-    that do not open, `other_vault` segments that name another vault. `glued` lines held several objects and `padding`
+    that do not open, `other_vault` segments that name another vault, `unplaced` lines of a device that nowhere says which
+    vault it writes for. `glued` lines held several objects and `padding`
     lines held NULs; nothing of those two was lost.
     """
 
@@ -92,27 +101,16 @@ class Damage(Struct, array_like=True):
     other_vault: int = 0
     glued: int = 0
     padding: int = 0
+    unplaced: int = 0
 
     @property
     def total(self) -> int:
-        return self.torn + self.garbage + self.oversize + self.unreadable + self.other_vault + self.glued + self.padding
+        lost = self.torn + self.garbage + self.oversize + self.unreadable + self.other_vault + self.unplaced
+        return lost + self.glued + self.padding
 
     def add(self, other: Damage) -> None:
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-
-
-class _Envelope(Struct, frozen=True, gc=False):
-    v: int
-    at: str
-    by: By
-    action: str
-    subject: str
-    must: bool
-    data: Raw = Raw(b"")
-    prev: str = ""
-    clock: str = ""
-    proof: Raw = Raw(b"")
 
 
 class _Written(Struct, frozen=True, kw_only=True):
@@ -130,7 +128,7 @@ class _Written(Struct, frozen=True, kw_only=True):
     proof: Raw | UnsetType
 
 
-_decode = msgspec.json.Decoder(_Envelope).decode
+_decode = msgspec.json.Decoder(Line).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -140,8 +138,21 @@ def now() -> str:
 
 
 def stamp_after(newest: str, clock: str) -> str:
-    """The time a new line gets: what the clock says, but later than everything its writer has seen."""
-    return clock if clock > newest else _named(_moment(newest) + timedelta(microseconds=1))
+    """The time a new line gets: what the clock says, but later than everything its writer has seen.
+
+    A line that names the last microsecond there is cannot be outdone; the new one stands beside it.
+    """
+    if clock > newest:
+        return clock
+    micro = newest[20:26]
+    if micro != "999999":
+        return f"{newest[:20]}{int(micro) + 1:06}Z"  # the same by the calendar takes ten times as long
+    return min(LAST, _named(_moment(newest) + timedelta(microseconds=1)))
+
+
+def stamp_shifted(at: str, *, days: int) -> str:
+    """The stamp so many days later."""
+    return min(LAST, _named(_moment(at) + timedelta(days=days)))
 
 
 def differs(at: str, clock: str) -> bool:
@@ -183,9 +194,26 @@ def encode(draft: Draft, *, at: str, by: By, prev: str, clock: str = "") -> byte
     )
 
 
+def reread(raw: bytes) -> Line:
+    """A line of our own making as any reader will read it. Raises `ValueError` when that is not one whole line."""
+    line = None
+    if len(raw) <= LINE_LIMIT and _plain(raw):
+        line = _line(_decode(raw), raw)
+    else:
+        damage = Damage()
+        lines = decode_lines(raw, damage)
+        if len(lines) == 1 and not damage.total and lines[0].raw == raw:
+            line = lines[0]
+    if line is None:
+        raise ValueError("a line would not read back as it is written")
+    return line
+
+
 def digest_of(piece: bytes) -> bytes:
     """The line hash of one well-formed stored line, as 32 bytes."""
-    return sha256(_stripped(piece)).digest()
+    if piece[0] != 0x7B or piece[-1] != 0x7D:
+        piece = _stripped(piece)
+    return sha256(piece).digest()
 
 
 def decode_lines(block: bytes, damage: Damage) -> list[Line]:
@@ -209,11 +237,11 @@ def decode_lines(block: bytes, damage: Damage) -> list[Line]:
             lines.extend(_salvage(raw, damage))
             continue
         try:
-            envelope = _decode(raw)
+            read = _decode(raw)
         except (ValueError, RecursionError):
             lines.extend(_salvage(raw, damage))
             continue
-        line = _line(envelope, raw)
+        line = _line(read, raw)
         if line is None:
             damage.garbage += 1
         else:
@@ -221,23 +249,16 @@ def decode_lines(block: bytes, damage: Damage) -> list[Line]:
     return lines
 
 
-def _line(envelope: _Envelope, raw: bytes) -> Line | None:
-    if envelope.v < 1 or _AT(envelope.at) is None:
+def _line(line: Line, raw: bytes) -> Line | None:
+    """The decoded line with its bytes and their hash; `None` when it is no line of ours."""
+    if line.v < 1 or _AT(line.at) is None:
         return None
-    return Line(
-        envelope.v,
-        envelope.at,
-        envelope.by,
-        envelope.action,
-        envelope.subject,
-        envelope.must,
-        envelope.data,
-        envelope.prev,
-        envelope.clock if not envelope.clock or _AT(envelope.clock) else "",
-        envelope.proof,
-        sha256(raw).hexdigest(),
-        raw,
-    )
+    # Set in place: the line was decoded a moment ago and nobody else has it. Building a second one takes as long as decoding.
+    force_setattr(line, "hash", sha256(raw).hexdigest())
+    force_setattr(line, "raw", raw)
+    if line.clock and not _AT(line.clock):
+        force_setattr(line, "clock", "")
+    return line
 
 
 def _stripped(piece: bytes) -> bytes:

@@ -13,14 +13,16 @@ import os
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import Generic
 
 from msgspec import Struct
 
-from vir_core.journal.line import Damage, Line, decode_lines, digest_of
+from vir_core.journal.line import Damage
 from vir_core.journal.segment import Files, Mark, blocks, list_folder, mark_at, open_behind
+from vir_core.journal.shape import L, MirroredShape
 from vir_core.machine import append, make_dirs
 
-_DONE = b"#done\n"
+DONE = b"#done\n"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
@@ -32,9 +34,12 @@ class Mirrored(Struct):
     mark: Mark
 
 
-class Mirror:
-    def __init__(self, folder: Path, device: str) -> None:
+class Mirror(Generic[L]):
+    """`folder` is of one vault and one machine; `device` writes its lines here."""
+
+    def __init__(self, folder: Path, device: str, shape: MirroredShape[L]) -> None:
         self.folder = folder
+        self.shape = shape
         self.own = _file_name(device)
 
     def files(self) -> Files:
@@ -48,6 +53,7 @@ class Mirror:
             pending: set[bytes] = set()
             offset = mark.offset
             own = name == self.own
+            digest = self.shape.digest
             for block, end, whole in blocks(file, offset, status.st_size):
                 if not whole:
                     break
@@ -56,8 +62,8 @@ class Mirror:
                     position += len(piece) + 1
                     if not piece.startswith(b"#"):
                         if piece:
-                            pending.add(digest_of(piece))
-                    elif own and piece == _DONE[:-1]:
+                            pending.add(digest(piece))
+                    elif own and piece == DONE[:-1]:
                         done |= pending
                         pending.clear()
                         offset = position
@@ -69,10 +75,11 @@ class Mirror:
         finally:
             os.close(file)
 
-    def fetch(self, wanted: set[bytes]) -> list[Line]:
+    def fetch(self, wanted: set[bytes]) -> list[L]:
         """The lines with these hashes, each once. Reads the whole mirror: wanted only when something was lost."""
-        found: dict[str, Line] = {}
-        for path, _ in self.files().found.values():
+        found: dict[str, L] = {}
+        digest = self.shape.digest
+        for name, (path, _) in self.files().found.items():
             try:
                 file, status = open_behind(path, Mark())
             except OSError:
@@ -81,18 +88,18 @@ class Mirror:
                 for block, _, whole in blocks(file, 0, status.st_size):
                     if not whole or block is None:
                         continue
-                    kept = [piece for piece in block.split(b"\n") if piece and digest_of(piece) in wanted]
-                    for line in decode_lines(b"\n".join(kept), Damage()):
+                    kept = [piece for piece in block.split(b"\n") if piece and digest(piece) in wanted]
+                    for line in self.shape.decode(b"\n".join(kept), Damage(), name=name, first=0):
                         found.setdefault(line.hash, line)
             finally:
                 os.close(file)
         return [line for line in found.values() if bytes.fromhex(line.hash) in wanted]
 
-    def keep(self, lines: Iterable[Line]) -> None:
+    def keep(self, lines: Iterable[L]) -> None:
         """Mirrors lines that were read from segments, in the files of the devices they came from."""
         by_file: dict[str, list[bytes]] = {}
         for line in lines:
-            by_file.setdefault(_file_name(line.by.device), []).append(line.raw)
+            by_file.setdefault(_file_name(line.origin), []).append(line.raw)
         for name, raws in by_file.items():
             self._append(name, raws)
             if name == self.own:
@@ -105,9 +112,9 @@ class Mirror:
         return before
 
     def done(self) -> None:
-        """Marks every own line as held by its segment."""
+        """Marks every own line as held by its segment. Raises `StorageError`."""
         path = self.folder / self.own
-        append(path, guard(path) + _DONE, fsync=False, private=True)
+        append(path, guard(path) + DONE, fsync=False, private=True)
 
     def cut(self, before: int) -> None:
         """Makes void what `begin` wrote. Needs no free space. Raises `OSError`."""

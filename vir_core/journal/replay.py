@@ -23,19 +23,25 @@ A projection is anything that can be built from lines. This one counts what happ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+from zlib import crc32
 
 from msgspec import Struct
 
 from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
 from vir_core.journal.mirror import Mirror
-from vir_core.journal.segment import Cut, Mark, list_segments, number_of, read_segment, same_file
+from vir_core.journal.segment import Cut, Mark, mark_at, number_of, read_segment, same_file
+from vir_core.journal.shape import Entry, L, Shape
+
+E = TypeVar("E", bound=Entry, contravariant=True)
 
 
-class Projection(Protocol):
-    """State built from lines.
+class ProjectionOf(Protocol[E]):
+    """State built from lines of one shape.
 
     `apply` gets every line once, in any order, also lines it does not know (`v` above 1, unknown actions) and lines whose
     `data` is not what their action promises; it never raises. `layout` changes when what `dump` returns does.
@@ -43,16 +49,20 @@ class Projection(Protocol):
 
     layout: int
 
-    def apply(self, line: Line) -> None: ...
+    def apply(self, line: E, /) -> None: ...
 
     def dump(self) -> bytes: ...
 
-    def load(self, content: bytes) -> None:
+    def load(self, content: bytes, /) -> None:
         """The reverse of `dump`. May raise ValueError, TypeError or LookupError; then everything is replayed."""
         ...
 
 
-P = TypeVar("P", bound=Projection)
+class Projection(ProjectionOf[Line], Protocol):
+    """State built from the lines of a vault."""
+
+
+P = TypeVar("P", bound=ProjectionOf[Any])
 
 
 class Marks(Struct):
@@ -61,6 +71,7 @@ class Marks(Struct):
     `files` and `mirror` are by file name, `heads` holds stamp and hash of each device's latest line. `missing` are lines
     that only the mirror holds, with their device. `mirrored`: the mirror holds every line read so far. `newer` are the
     versions of vir that wrote lines with a later `v`, `absent` the segments of which the cloud left a placeholder.
+    `unplaced` counts, by device, lines that were not applied because nothing says which vault that device writes for.
     """
 
     files: dict[str, Mark] = {}
@@ -74,6 +85,7 @@ class Marks(Struct):
     newer: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     unreadable: int = 0
+    unplaced: dict[str, int] = {}
 
     @property
     def devices(self) -> int:
@@ -86,7 +98,7 @@ class Marks(Struct):
 
     @property
     def damage(self) -> Damage:
-        total = Damage(unreadable=self.unreadable)
+        total = Damage(unreadable=self.unreadable, unplaced=sum(self.unplaced.values()))
         for mark in self.files.values():
             total.add(mark.damage)
         return total
@@ -104,6 +116,7 @@ class Marks(Struct):
             newer=self.newer,
             absent=self.absent,
             unreadable=self.unreadable,
+            unplaced=dict(self.unplaced),
         )
 
 
@@ -143,19 +156,39 @@ class Known:
         return low * width
 
 
-class Replay:
-    """Reads what is new behind `base` and hands each new line to `apply`, once."""
+@contextmanager
+def without_collector() -> Generator[None, None, None]:
+    """Builds millions of small objects without the cycle collector walking them again and again: none of them is in a
+    cycle, and it takes as long as everything else together."""
+    import gc
+
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+class Replay(Generic[L]):
+    """Reads what is new behind `base` and hands each new line to `apply`, once.
+
+    `device` writes here; its lines need nobody to vouch for them. With `until`, lines of a later `at` are passed over.
+    """
 
     def __init__(
         self,
         journal: Path,
-        mirror: Mirror | None,
+        mirror: Mirror[L] | None,
+        shape: Shape[L],
         *,
-        vaults: frozenset[str],
         device: str,
-        apply: Callable[[Line], None],
+        apply: Callable[[L], None],
         base: Marks | None = None,
         known: Known | None = None,
+        until: str = "",
+        without: frozenset[bytes] = frozenset(),
     ) -> None:
         self.marks = base.copy() if base else Marks()
         self.known = known or Known()
@@ -163,12 +196,17 @@ class Replay:
         self.pending: set[bytes] = set()
         self._journal = journal
         self._mirror = mirror
-        self._vaults = vaults
+        self._shape = shape
         self._device = device
         self._apply = apply
+        self._until = until
+        self._without = without
         self._done: set[bytes] = set()
+        # Every device with an applied line was vouched for.
+        self._ours = {device, *self.marks.heads}
+        self._waiting: list[tuple[L, bytes]] = []
 
-    def applies(self, apply: Callable[[Line], None]) -> None:
+    def applies(self, apply: Callable[[L], None]) -> None:
         """From here on lines go to `apply`."""
         self._apply = apply
 
@@ -178,10 +216,16 @@ class Replay:
         `keep` mirrors what the mirror lacks; it wants the journal lock.
         """
         # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
-        try:
-            return self._read_mirror() and self._read_segments(keep) and self._serve_lost()
-        except Cut:
-            return False
+        with without_collector():
+            try:
+                if not (self._read_mirror() and self._read_segments(keep) and self._serve_lost()):
+                    return False
+                self._keep(self.place_waiting(), keep)
+                if keep and self._mirror is not None:
+                    self._remark_mirror(self._mirror)
+            except Cut:
+                return False
+        return True
 
     def _read_mirror(self) -> bool:
         if self._mirror is None:
@@ -202,7 +246,7 @@ class Replay:
         return True
 
     def _read_segments(self, keep: bool) -> bool:
-        files = list_segments(self._journal)
+        files = self._shape.files(self._journal)
         self.marks.absent = tuple(sorted(files.absent))
         self.marks.unreadable = files.unreadable
         if any(name not in files.found and name not in files.absent for name in self.marks.files):
@@ -212,23 +256,23 @@ class Replay:
             if mark is not None and same_file(mark, status):
                 continue
             try:
-                fresh = self.follow_segment(name, path)
+                unkept = self.follow_segment(name, path)
             except OSError:
                 if mark is not None:
                     return False
                 self.marks.unreadable += 1
                 continue
-            unkept = [line for line, digest in fresh if digest not in self._done and digest not in self.pending]
-            if unkept:
-                if keep and self._mirror is not None:
-                    self._mirror.keep(unkept)
-                else:
-                    self.marks.mirrored = False
-        if keep and self._mirror is not None:
-            self._remark_mirror(self._mirror)
+            self._keep(unkept, keep)
         return True
 
-    def _remark_mirror(self, mirror: Mirror) -> None:
+    def _keep(self, unkept: list[L], keep: bool) -> None:
+        if unkept:
+            if keep and self._mirror is not None:
+                self._mirror.keep(unkept)
+            else:
+                self.marks.mirrored = False
+
+    def _remark_mirror(self, mirror: Mirror[L]) -> None:
         for name, (path, status) in mirror.files().found.items():
             mark = self.marks.mirror.get(name)
             if mark is None or not same_file(mark, status):
@@ -249,34 +293,118 @@ class Replay:
         assert self._mirror is not None
         shown = self._mirror.read(name, path, self.marks.mirror.get(name, Mark()))
         self.marks.mirror[name] = shown.mark
-        self._done |= shown.done
+        self._done |= shown.done - self._without
         if name == self._mirror.own:
-            self.pending = shown.pending
+            self.pending = shown.pending - self._without
 
-    def follow_segment(self, name: str, path: str) -> list[tuple[Line, bytes]]:
-        """Applies the new lines of one segment and returns them with their hashes. Raises `Cut`, `OSError`."""
-        lines, self.marks.files[name] = read_segment(path, self.marks.files.get(name, Mark()), self._vaults)
-        fresh: list[tuple[Line, bytes]] = []
-        marks, seen, known, apply = self.marks, self.seen, self.known, self._apply
+    def follow_segment(self, name: str, path: str, *, appended: bool = False) -> list[L]:
+        """Applies the new lines of one segment and returns those that the mirror lacks. Raises `Cut`, `OSError`.
+
+        `appended`: this process has just written to it under the lock.
+        """
+        shape = self._shape
+
+        def decode(block: bytes, damage: Damage, first: int) -> list[L]:
+            return shape.decode(block, damage, name=name, first=first)
+
+        mark = self.marks.files.get(name, Mark())
+        lines, self.marks.files[name] = read_segment(path, mark, decode, self._elsewhere, appended=appended)
+        unkept: list[L] = []
+        missing, seen, ours = self.marks.missing, self.seen, self._ours
         for line in lines:
             digest = bytes.fromhex(line.hash)
             if digest in seen:
-                if marks.missing:
-                    marks.missing.pop(line.hash, None)
-                continue
-            seen.add(digest)
-            if known.table and digest in known:
-                marks.missing.pop(line.hash, None)
-                continue
-            self._count(line)
-            apply(line)
-            fresh.append((line, digest))
-        return fresh
+                if missing:
+                    missing.pop(line.hash, None)
+            elif line.origin not in ours and not self._vouched(line):
+                self._waiting.append((line, digest))
+            elif self._take(line, digest):
+                unkept.append(line)
+        return unkept
 
-    def take_lost(self, line: Line) -> None:
+    def adopt(self, name: str, path: str, before: os.stat_result | None, content: bytes, lines: list[L]) -> bool:
+        """Applies lines that this process has just appended to a file that is as it was marked, without reading them back.
+
+        `before` is the file's status before `content` was added. False when the file was not as marked, or is not longer by
+        just that: then nothing was done and `follow_segment` finds out.
+        """
+        mark = self.marks.files.get(name, Mark())
+        if before is not None and (not same_file(mark, before) or mark.offset != before.st_size):
+            return False
+        if before is None and mark.size:
+            return False
+        grown = _grown(path, mark, content)
+        if grown is None:
+            return False
+        self.marks.files[name] = grown
+        self._ours.update(line.origin for line in lines)
+        for line in lines:
+            digest = bytes.fromhex(line.hash)
+            if digest not in self.seen:
+                self._take(line, digest)
+        return True
+
+    def adopt_mirror(self, path: str, before: int, content: bytes) -> bool:
+        """Moves the mark of this device's mirror file behind what was just appended to it, all of it done."""
+        assert self._mirror is not None
+        mark = self.marks.mirror.get(self._mirror.own, Mark())
+        grown = _grown(path, mark, content) if mark.offset == before and not self.pending else None
+        if grown is not None:
+            self.marks.mirror[self._mirror.own] = grown
+        return grown is not None
+
+    def _take(self, line: L, digest: bytes) -> bool:
+        """Applies a line of a segment unless it is known; returns whether the mirror lacks it."""
+        self.seen.add(digest)
+        # What was seen need not be remembered twice: of a long history the hashes alone are a hundred MB.
+        mirrored = digest in self._done
+        if mirrored:
+            self._done.discard(digest)
+        if self.known.table and digest in self.known:
+            self.marks.missing.pop(line.hash, None)
+            return False
+        if not self._until or line.at <= self._until:
+            self._count(line)
+            self._apply(line)
+        return not mirrored and digest not in self.pending
+
+    def _elsewhere(self, line: L) -> bool:
+        return self._shape.claim(line) is False
+
+    def _vouched(self, line: L) -> bool:
+        """Whether the line says that its device belongs here. Raises `Cut` when that places lines passed over before."""
+        if not self._shape.claim(line):
+            return False
+        if line.origin in self.marks.unplaced:
+            raise Cut
+        self._ours.add(line.origin)
+        return True
+
+    def place_waiting(self) -> list[L]:
+        """Applies the lines whose device was vouched for after they were read, and counts the others; returns those applied
+        that the mirror lacks."""
+        waiting, self._waiting = self._waiting, []
+        unkept: list[L] = []
+        unplaced: set[bytes] = set()
+        for line, digest in waiting:
+            if digest in self.seen or digest in unplaced:
+                continue
+            # What stands in the mirror had its place before.
+            if line.origin in self._ours or digest in self._done:
+                if self._take(line, digest):
+                    unkept.append(line)
+            else:
+                unplaced.add(digest)
+                self.marks.unplaced[line.origin] = self.marks.unplaced.get(line.origin, 0) + 1
+        return unkept
+
+    def take_lost(self, line: L) -> None:
         """Applies a line that no segment holds."""
         self.seen.add(bytes.fromhex(line.hash))
-        self.marks.missing[line.hash] = line.by.device
+        self._ours.add(line.origin)
+        if self._until and line.at > self._until:
+            return
+        self.marks.missing[line.hash] = line.origin
         self._count(line)
         self._apply(line)
 
@@ -286,27 +414,46 @@ class Replay:
         owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
         return owed
 
-    def _count(self, line: Line) -> None:
+    def _count(self, line: L) -> None:
         marks = self.marks
         marks.lines += 1
-        if line.at > marks.newest:
-            marks.newest = line.at
-        device = line.by.device
-        head = marks.heads.get(device)
-        if head is None or (line.at, line.hash) > head:
-            marks.heads[device] = (line.at, line.hash)
-        if line.v > VERSION and line.by.core not in marks.newer:
-            marks.newer = tuple(sorted({*marks.newer, line.by.core}))
-        if line.action == SEGMENT_STARTED and device == self._device:
-            marks.segment = max(marks.segment, number_of(line))
+        at = line.at
+        if at > marks.newest:
+            marks.newest = at
+        origin = line.origin
+        head = marks.heads.get(origin)
+        if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
+            marks.heads[origin] = (at, line.hash)
+        if isinstance(line, Line):
+            if line.v > VERSION and line.by.core not in marks.newer:
+                marks.newer = tuple(sorted({*marks.newer, line.by.core}))
+            if line.action == SEGMENT_STARTED and origin == self._device:
+                marks.segment = max(marks.segment, number_of(line))
+
+
+def _grown(path: str, mark: Mark, content: bytes) -> Mark | None:
+    """The mark of a file that had nothing behind `mark` and got `content`; `None` when it is of another size."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(file)
+        if status.st_size != mark.offset + len(content):
+            return None
+        grown = mark_at(file, status, status.st_size)
+    finally:
+        os.close(file)
+    grown.damage = mark.damage
+    grown.ends = mark.ends + content.count(b"\n")
+    grown.prefix = crc32(content, mark.prefix)
+    return grown
 
 
 class Reading(Generic[P]):
     """A projection and what was found on the way to it. The writer's reading moves on with every append."""
 
-    def __init__(self, projection: P, replay: Replay, base: Marks | None) -> None:
+    def __init__(self, projection: P, replay: Replay[Any], base: Marks | None, known_at: str = "") -> None:
         self.projection = projection
         self.replay = replay
+        self.known_at = known_at
         self._base = base
 
     @property
@@ -357,8 +504,8 @@ class Reading(Generic[P]):
 
     @property
     def moved(self) -> bool:
-        """Whether a checkpoint of this reading would differ from the one it came from."""
-        return self._base is None or self._base != self.marks
+        """Whether a checkpoint of this reading would differ from the one it came from; a reading of a past has none."""
+        return not self.known_at and (self._base is None or self._base != self.marks)
 
     def saved(self) -> None:
         """Says that a checkpoint of this reading is on disk."""

@@ -1,21 +1,23 @@
 """Segments: which files hold lines, and reading one of them from where it was left.
 
 `journal/<device>/<nnnn>.jsonl` has one writer. Copies that sync tools make under other names lie beside it and are read
-alike: where a line comes from is said by the line.
+alike: where a line comes from is said by the line. What a line is, is said by the shape.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
+from zlib import crc32
 
 from msgspec import MsgspecError, Struct, field
 from msgspec.json import decode as decode_json
 
-from vir_core.journal.line import LINE_LIMIT, SEGMENT_STARTED, Damage, Line, decode_lines
+from vir_core.journal.line import LINE_LIMIT, Damage, Line
 
 SEAL = 1024 * 1024
 """Bytes. A segment that the next batch would take beyond this is never written again."""
@@ -27,8 +29,9 @@ _WINDOW = 4096
 class Mark(Struct, array_like=True):
     """How far a file was read and how to tell that those bytes are still the same.
 
-    `offset` is behind the last complete line; `window` is sha256 over the (at most 4,096) bytes before it. `size`,
-    `mtime_ns` and `inode` are from before the read: when they have not moved, the file is not opened.
+    `offset` is behind the last complete line and `ends` counts the line ends before it; `window` is sha256 over the (at
+    most 4,096) bytes before it and `prefix` crc32 over all of them. `size`, `mtime_ns` and `inode` are from before the read: when they have not moved, the file
+    is not opened.
     """
 
     offset: int = 0
@@ -39,6 +42,8 @@ class Mark(Struct, array_like=True):
     foreign: bool = False
     unfinished: bool = False
     damage: Damage = field(default_factory=Damage)
+    ends: int = 0
+    prefix: int = 0
 
 
 class Files(Struct):
@@ -62,9 +67,20 @@ def list_segments(journal: Path) -> Files:
 
 
 def list_folder(folder: Path) -> Files:
+    """The `.jsonl` files of one folder, by name."""
     files = Files({}, set())
     _list_folder("", str(folder), files)
     return files
+
+
+def list_file(path: Path) -> Files:
+    """One file by its name, with its placeholder if that is all there is."""
+    beside = list_folder(path.parent)
+    return Files(
+        {name: found for name, found in beside.found.items() if name == path.name},
+        beside.absent & {path.name},
+        beside.unreadable,
+    )
 
 
 def _list_folder(prefix: str, folder: str, files: Files) -> None:
@@ -168,44 +184,77 @@ def blocks(file: int, start: int, end: int) -> Iterator[tuple[bytes | None, int,
         yield carry, position, False
 
 
-def read_segment(path: str, mark: Mark, vaults: frozenset[str]) -> tuple[list[Line], Mark]:
-    """The lines behind `mark` and the mark behind them; none of a segment that names another vault than `vaults`.
+L = TypeVar("L")
 
-    Raises `Cut` when the bytes before the mark changed and `OSError` when the file cannot be read.
+
+def read_segment(
+    path: str,
+    mark: Mark,
+    decode: Callable[[bytes, Damage, int], list[L]],
+    elsewhere: Callable[[L], bool],
+    *,
+    appended: bool = False,
+) -> tuple[list[L], Mark]:
+    """The lines behind `mark` and the mark behind them; none of a file that begins with a line from `elsewhere`.
+
+    `decode` gets a block, the damage to add to, and the line ends before the block. A file that moved may have changed
+    anywhere, so all bytes before the mark are compared, except when the caller itself `appended` to it. Raises `Cut` when
+    they changed and `OSError` when the file cannot be read.
     """
     file, status = open_behind(path, mark)
     try:
-        lines: list[Line] = []
+        if mark.offset and not appended and _checksum(file, 0, mark.offset) != mark.prefix:
+            raise Cut
+        prefix = mark.prefix
+        lines: list[L] = []
         damage = Damage()
         damage.add(mark.damage)
-        offset = mark.offset
+        offset, ends = mark.offset, mark.ends
         unfinished = False
         for block, end, whole in blocks(file, offset, status.st_size):
             trial = Damage()
-            found = [] if block is None else decode_lines(block, trial)
-            if mark.offset == 0 and not lines and found and _names_other(found[0], vaults):
+            found = [] if block is None else decode(block, trial, ends)
+            if mark.offset == 0 and not lines and found and elsewhere(found[0]):
                 foreign = mark_at(file, status, 0)
                 foreign.foreign = True
                 foreign.damage = Damage(other_vault=1)
                 return [], foreign
             lines += found
-            if not whole and not (found and (block or b"").rstrip(b" \t\r\0").endswith(found[-1].raw)):
+            if not whole and not _finished(block or b"", decode, ends):
                 # A writer may be in the middle of this line; what is whole in it is read, the rest waits for its end.
                 unfinished = True
                 break
             damage.add(trial)
             damage.oversize += block is None
+            prefix = _checksum(file, offset, end, prefix) if block is None else crc32(block, prefix)
             offset = end
+            ends += int(whole) if block is None else block.count(b"\n")
         result = mark_at(file, status, offset)
         result.unfinished = unfinished
         result.damage = damage
+        result.ends = ends
+        result.prefix = prefix
         return lines, result
     finally:
         os.close(file)
 
 
-def _names_other(line: Line, vaults: frozenset[str]) -> bool:
-    return line.action == SEGMENT_STARTED and line.subject not in vaults
+def _checksum(file: int, position: int, end: int, check: int = 0) -> int:
+    while position < end:
+        block = _read_at(file, position, min(_BLOCK, end - position))
+        if not block:
+            break
+        check = crc32(block, check)
+        position += len(block)
+    return check
+
+
+def _finished(block: bytes, decode: Callable[[bytes, Damage, int], list[L]], ends: int) -> bool:
+    """Whether the last line, which lacks its end, is whole all the same."""
+    start = block.rfind(b"\n") + 1
+    damage = Damage()
+    found = decode(block[start:], damage, ends + block.count(b"\n"))
+    return bool(found) and not (damage.torn or damage.garbage)
 
 
 class _Started(Struct):

@@ -64,14 +64,6 @@ class RunFinished(Struct, frozen=True, kw_only=True):
     skipped: dict[str, int] = {}
 
 
-class LinesGivenUp(Struct, frozen=True, kw_only=True):
-    """`list` is the digest of the hashes of the lines that a person gave up; nothing about notes is in it."""
-
-    count: int = 0
-    list: str = ""
-    devices: tuple[str, ...] = ()
-
-
 class Approved(Struct, frozen=True, kw_only=True):
     digest: str = ""
     text: str = ""
@@ -103,3 +95,12 @@ class Lifted(Struct, frozen=True, kw_only=True):
 
 class NotesUndone(Struct, frozen=True, kw_only=True):
     run: str = ""
+
+
+class LinesGivenUp(Struct, frozen=True, kw_only=True):
+    """A person took the disk as it is: `count` lines of `devices` that one computer still had no longer count there. `list`
+    is sha256 over their sorted hashes."""
+
+    count: int = 0
+    list: str = ""
+    devices: tuple[str, ...] = ()

@@ -7,7 +7,8 @@ holds, run tallies) is a set or keeps the greatest stamp by key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -27,6 +28,7 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
 )
+from vir_core.memory.shelf import Shelf
 
 Stamp = tuple[str, str, str]
 ZERO: Stamp = ("", "", "")
@@ -103,14 +105,16 @@ class RunState(Struct, array_like=True):
 
 
 class State(Struct):
-    notes: dict[str, NoteState] = {}
-    sessions: dict[str, SessionState] = {}
+    """All but the two large tables."""
+
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
     newer: dict[str, str] = {}
     ignored: dict[str, int] = {}
     unreadable: int = 0
 
+
+_PART = struct.Struct(">Q")
 
 # Two orders of reading give the same bytes too.
 _encoder = msgspec.msgpack.Encoder(order="deterministic")
@@ -158,14 +162,17 @@ class Memory:
 
     def __init__(self) -> None:
         self.state = State()
+        self._notes = Shelf(NoteState)
+        self._sessions = Shelf(SessionState)
+        self._same: dict[str, str] = {}
 
     @property
     def notes(self) -> Mapping[str, NoteState]:
-        return self.state.notes
+        return self._notes
 
     @property
     def sessions(self) -> Mapping[str, SessionState]:
-        return self.state.sessions
+        return self._sessions
 
     @property
     def runs(self) -> Mapping[str, RunState]:
@@ -179,20 +186,43 @@ class Memory:
     def root_of(self, session: str) -> str:
         """The session that `session` was found to continue, through any number of steps; itself when none."""
         seen = {session}
-        while (known := self.state.sessions.get(session)) and known.into and known.into not in seen:
+        while (known := self._sessions.get(session)) and known.into and known.into not in seen:
             session = known.into
             seen.add(session)
         return session
 
     def dump(self) -> bytes:
-        return _encoder.encode(self.state)
+        # Joined once: of a million lines this is hundreds of MB.
+        pieces: list[bytes | memoryview] = [_encoder.encode(self.state)]
+        sizes = [len(pieces[0])]
+        for shelf in (self._notes, self._sessions):
+            index, rows = shelf.dump()
+            pieces.append(index.tobytes())
+            pieces += rows
+            sizes += (len(index) * index.itemsize, sum(map(len, rows)))
+        return b"".join([*map(_PART.pack, sizes), *pieces])
 
     def load(self, content: bytes) -> None:
-        self.state = _decoder.decode(content)
+        view = memoryview(content)
+        if len(view) < 5 * _PART.size:
+            raise ValueError("too short")
+        parts: list[memoryview] = []
+        position = 5 * _PART.size
+        for number in range(5):
+            (size,) = _PART.unpack_from(view, number * _PART.size)
+            parts.append(view[position : position + size])
+            position += size
+        if position != len(view):
+            raise ValueError("not as long as it says")
+        state = _decoder.decode(parts[0])
+        self._notes, self._sessions = Shelf(NoteState, *parts[1:3]), Shelf(SessionState, *parts[3:5])
+        self.state = state
 
     def apply(self, line: Line) -> None:
-        self.state.devices[line.by.device] = self.state.devices.get(line.by.device, 0) + 1
-        decoder = decoder_of(line)
+        device = line.by.device
+        devices = self.state.devices
+        devices[device] = devices.get(device, 0) + 1
+        decoder = _acts.get(line.action) if line.v == 1 else None
         if decoder is None:
             self._apply_newer(line)
             return
@@ -204,20 +234,20 @@ class Memory:
             if line.must:
                 self._hold(line.subject, "unknown_act", line.stamp)
             return
-        apply = getattr(self, f"_apply_{line.action}")
-        apply(line, act)
+        _APPLY[line.action](self, line, act)
+
+    def _one(self, text: str) -> str:
+        """The same object for equal words that many lines repeat."""
+        return self._same.setdefault(text, text)
+
+    def _stamp(self, line: Line) -> Stamp:
+        return (line.at, self._one(line.by.device), line.hash)
 
     def _note(self, subject: str) -> NoteState:
-        note = self.state.notes.get(subject)
-        if note is None:
-            note = self.state.notes[subject] = NoteState(id=subject)
-        return note
+        return self._notes.get(subject) or self._notes.put(subject, NoteState(id=subject))
 
     def _session(self, key: str) -> SessionState:
-        session = self.state.sessions.get(key)
-        if session is None:
-            session = self.state.sessions[key] = SessionState(key=key)
-        return session
+        return self._sessions.get(key) or self._sessions.put(key, SessionState(key=key))
 
     def _run(self, run: str) -> RunState:
         state = self.state.runs.get(run)
@@ -241,7 +271,7 @@ class Memory:
         del line, act  # the journal checks it; nothing about notes is in it
 
     def _apply_lines_given_up(self, line: Line, act: LinesGivenUp) -> None:
-        del line, act  # the lines it speaks of are already not here
+        del line, act  # the lines are not there; that somebody said so is history, not state
 
     def _apply_note_written(self, line: Line, act: NoteWritten) -> None:
         note = self._note(line.subject)
@@ -258,18 +288,18 @@ class Memory:
                 run.notes.sort()
         if note.written is None or line.stamp > note.written.stamp:
             note.written = Written(
-                stamp=line.stamp,
+                stamp=self._stamp(line),
                 when=line.when,
-                device=line.by.device,
+                device=self._one(line.by.device),
                 text=act.text,
                 body=act.body,
                 words=act.words,
-                category=act.category,
-                project=act.project,
-                date=act.date,
+                category=self._one(act.category),
+                project=self._one(act.project),
+                date=self._one(act.date),
                 session=act.session,
-                run=act.run,
-                distiller=act.distiller,
+                run=self._one(act.run),
+                distiller=self._one(act.distiller),
                 confidence=act.confidence,
                 turns=act.turns,
             )
@@ -277,13 +307,13 @@ class Memory:
     def _apply_session_settled(self, line: Line, act: SessionSettled) -> None:
         session = self._session(line.subject)
         if line.stamp > session.settled:
-            session.settled = line.stamp
-            session.outcome = act.outcome
+            session.settled = self._stamp(line)
+            session.outcome = self._one(act.outcome)
             session.note = act.note
             session.turns = act.turns
             session.replies = act.replies
             session.last = act.last
-            session.run = act.run
+            session.run = self._one(act.run)
 
     def _apply_session_joined(self, line: Line, act: SessionJoined) -> None:
         session = self._session(line.subject)
@@ -325,3 +355,7 @@ class Memory:
         note.undone = max(note.undone, line.stamp)
         if act.run:
             self._run(act.run).undone += 1
+
+
+# By action: looked up once a line, a hundred thousand times a replay.
+_APPLY: dict[str, Callable[[Memory, Line, Any], None]] = {act: getattr(Memory, f"_apply_{act}") for act in _acts}

@@ -17,11 +17,13 @@ _MOST_AT_ONCE = 20
 
 
 class Census(Struct, frozen=True, kw_only=True):
-    """Which notes have a file and which files have a note. `absent`: written once, no file now. `waiting`: files with our id
-    whose history has not arrived. `broken`: files whose properties cannot be read, with the reason. `vanished`: notes that
-    were there at the last look and went together with too many others."""
+    """Which notes have a file and which files have a note. `absent`: written once, no file now. `away`: in place of their
+    file lies the placeholder of a cloud service, or nothing is in it. `waiting`: files with our id whose history has not
+    arrived. `broken`: files whose properties cannot be read, with the reason. `vanished`: notes that were there at the last
+    look and went together with too many others."""
 
     absent: frozenset[str]
+    away: frozenset[str]
     waiting: Mapping[str, tuple[SeenFile, ...]]
     broken: Mapping[str, str]
     vanished: frozenset[str]
@@ -29,13 +31,14 @@ class Census(Struct, frozen=True, kw_only=True):
 
 class Observation(Struct, frozen=True, kw_only=True):
     """A census, and note by note: `present` maps a note id to the one file that speaks for it. `edited`: present notes whose
-    body is not what vir wrote last. `copies`: further files with the same id, shown and not served. `textless`: notes whose
+    body is none that vir wrote; an earlier one of its own was put there by a backup or a sync tool. `copies`: further files with the same id, shown and not served. `textless`: notes whose
     text has not arrived."""
 
     present: Mapping[str, SeenFile]
     edited: frozenset[str]
     copies: Mapping[str, tuple[SeenFile, ...]]
     absent: frozenset[str]
+    away: frozenset[str]
     waiting: Mapping[str, tuple[SeenFile, ...]]
     textless: frozenset[str]
     broken: Mapping[str, str]
@@ -53,7 +56,12 @@ class Observation(Struct, frozen=True, kw_only=True):
 def take_census(trusts: Mapping[str, Trust], seen: Seen, before: Mapping[str, SeenFile]) -> Census:
     """Sets the notes that the journal knows against the files of a walk. `before` holds the files of the walk before it, by
     path; with none, nothing can have vanished."""
-    absent = frozenset(note for note, value in trusts.items() if value != "archived" and note not in seen.notes)
+    away = frozenset(
+        file.id for path, file in before.items() if file.id and file.id not in seen.notes and _is_stub(path, seen)
+    )
+    absent = frozenset(
+        note for note, value in trusts.items() if value != "archived" and note not in seen.notes and note not in away
+    )
     was_there = {file.id for file in before.values() if file.id}
     vanished = absent & was_there
     known = len(trusts) - len(absent) + len(vanished)
@@ -61,6 +69,7 @@ def take_census(trusts: Mapping[str, Trust], seen: Seen, before: Mapping[str, Se
         vanished = frozenset[str]()
     return Census(
         absent=absent,
+        away=away & trusts.keys(),
         waiting={note: files for note, files in seen.notes.items() if note not in trusts},
         broken={file.path: file.broken for files in seen.notes.values() for file in files if file.broken},
         vanished=vanished,
@@ -87,7 +96,7 @@ def observe(
             continue
         speaker = files[0] if len(files) == 1 else _speaker(note, files)
         present[id] = speaker
-        if speaker.body != note.written.body:
+        if speaker.body not in note.bodies:
             edited.add(id)
         if len(files) > 1:
             copies[id] = tuple(file for file in files if file is not speaker)
@@ -96,11 +105,18 @@ def observe(
         edited=frozenset(edited),
         copies=copies,
         absent=census.absent,
+        away=census.away,
         waiting=census.waiting,
         textless=frozenset(textless),
         broken=census.broken,
         vanished=census.vanished,
     )
+
+
+def _is_stub(path: str, seen: Seen) -> bool:
+    """Whether a placeholder lies where a note was: one of a name of its own, or a file that is empty until it is opened."""
+    file = seen.table.files.get(path)
+    return path in seen.placeholders if file is None else not file.size
 
 
 def _speaker(note: NoteState, files: tuple[SeenFile, ...]) -> SeenFile:

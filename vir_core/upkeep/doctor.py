@@ -157,6 +157,12 @@ def _note_problems(look: Look) -> Iterator[Problem]:
             why="Their texts have not arrived from another device.",
             fix="Let vir/store sync too; Obsidian Sync carries it only with *Sync all other types* on.",
         )
+    if seen.away:
+        yield Problem(
+            what=f"{_notes(len(seen.away))} not found when you ask.",
+            why="Their files are still in the cloud, or empty.",
+            fix="Let your sync tool download vir's folder and keep it on this computer.",
+        )
     for files in _copied(look):
         yield Problem(
             what=f"Only one of {' and '.join(file.path for file in files)} is found when you ask.",
@@ -249,7 +255,7 @@ def _look(request: DoctorRequest) -> Look:
         gate=gate,
         seen=seen,
         census=take_census(gate.trusts(), seen, table.files),
-        textless=_textless(vault, journal) if gate.marks.devices > 1 else 0,
+        textless=_textless(vault, journal) if gate.marks.heads.keys() - {standing.device} else 0,
         index=_index_status(vault) if state else IndexStatus(state="missing", passages=0),
         sources=sources,
         troubles=troubles,
@@ -259,7 +265,7 @@ def _look(request: DoctorRequest) -> Look:
 
 
 def _textless(vault: Vault, journal: Journal) -> int:
-    """Notes whose text has not arrived: with a single device all are here, and nothing is looked for."""
+    """Notes whose text has not arrived: what this device wrote is here, and without another's lines nothing is looked for."""
     has = Texts(vault.store).has
     notes = journal.read(Memory).projection.notes.values()
     return sum(1 for note in notes if note.written is not None and not has(note.written.text))

@@ -125,8 +125,7 @@ def _words(line: Line, data: dict[str, Any], *, first: bool) -> str:
         case "run_finished":
             return f"{who} finished a run: {data.get('written', 0)} written, {data.get('kept', 0)} left as they were."
         case "rejected":
-            struck = data.get("struck") or []
-            what = f"took out {len(struck)} of its lessons" if struck else "rejected it"
+            what = "took out some of its lessons" if data.get("struck") else "rejected it"
             return f"{who} {what}{_because(data)}."
         case "approved":
             return f"{who} approved it; that waits for a key."

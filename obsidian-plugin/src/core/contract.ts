@@ -20,6 +20,12 @@ export interface DoctorRequest {
 	readonly codex_dir?: readonly string[];
 }
 
+/** `id` is a note, a lesson, a session key or a run. */
+export interface HistoryRequest {
+	readonly id: string;
+	readonly vault?: string;
+}
+
 export interface InitRequest {
 	readonly vault: string;
 	readonly folder?: string;
@@ -27,6 +33,13 @@ export interface InitRequest {
 	readonly moved?: boolean;
 	readonly copied?: boolean;
 	readonly base?: boolean;
+}
+
+/** `action` says what to do with the vault's history; `word` is what the person typed to give lines up. */
+export interface JournalRequest {
+	readonly action: 'accept-disk' | 'heal' | 'status' | 'verify';
+	readonly vault?: string;
+	readonly word?: string;
 }
 
 export interface QueryRequest {
@@ -97,6 +110,45 @@ export interface Failure {
 	readonly message: string;
 }
 
+/** One thing that happened. `at` is the writer's clock, UTC; `words` says it in a sentence; `before` and `after` are digests of the texts it changed between, `title` and `text` what `after` holds (empty while it has not arrived). */
+export interface HistoryEntry {
+	readonly at: string;
+	readonly action: string;
+	readonly subject: string;
+	readonly by: string;
+	readonly surface: string;
+	readonly device: string;
+	readonly core: string;
+	readonly words: string;
+	readonly before: string;
+	readonly after: string;
+	readonly title: string;
+	readonly text: string;
+}
+
+/** Something about the history's files that is not as it was written. `kind` is gap, fork, altered, missing, pending, given_up, other_vault, unplaced, damaged, untidy, unreadable, placeholder, newer or future; `offset` is in bytes, -1 where there is no place; without `harm` nothing was lost. */
+export interface HistoryFinding {
+	readonly kind: string;
+	readonly words: string;
+	readonly device: string;
+	readonly file: string;
+	readonly offset: number;
+	readonly line: string;
+	readonly count: number;
+	readonly harm: boolean;
+}
+
+/** `type` is note, lesson, session, run or vault. */
+export interface HistoryReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly id: string;
+	readonly type: string;
+	readonly trust: Trust | null;
+	readonly entries: readonly HistoryEntry[];
+}
+
 /** `score` orders within one reply only; `block` is the lesson's block id, or empty for a section. */
 export interface Hit {
 	readonly id: string;
@@ -127,6 +179,27 @@ export interface InitReply {
 	readonly device: string;
 	readonly created: readonly string[];
 	readonly notices: readonly string[];
+}
+
+/** What `journal` found or did. `given_back` and `completed` were put back into the vault, `others` are lines of other devices that only this computer has; `given_up` were given up for good and lie in the state folder. */
+export interface JournalReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly action: string;
+	readonly lines: number;
+	readonly devices: number;
+	readonly bytes: number;
+	readonly damaged: number;
+	readonly missing: number;
+	readonly placeholders: number;
+	readonly sound: boolean;
+	readonly findings: readonly HistoryFinding[];
+	readonly given_back: number;
+	readonly completed: number;
+	readonly others: number;
+	readonly given_up: number;
+	readonly waiting: string;
 }
 
 export interface JournalStatus {
@@ -308,7 +381,9 @@ export interface WrittenNote {
 
 export interface Requests {
 	readonly doctor: DoctorRequest;
+	readonly history: HistoryRequest;
 	readonly init: InitRequest;
+	readonly journal: JournalRequest;
 	readonly query: QueryRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
@@ -319,7 +394,9 @@ export interface Requests {
 
 export interface Replies {
 	readonly doctor: DoctorReply;
+	readonly history: HistoryReply;
 	readonly init: InitReply;
+	readonly journal: JournalReply;
 	readonly query: QueryReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
@@ -364,6 +441,39 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		stage: { shape: { is: 'string' } },
 		message: { shape: { is: 'string' } },
 	},
+	HistoryEntry: {
+		at: { shape: { is: 'string' } },
+		action: { shape: { is: 'string' } },
+		subject: { shape: { is: 'string' } },
+		by: { shape: { is: 'string' } },
+		surface: { shape: { is: 'string' } },
+		device: { shape: { is: 'string' } },
+		core: { shape: { is: 'string' } },
+		words: { shape: { is: 'string' } },
+		before: { shape: { is: 'string' } },
+		after: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
+	},
+	HistoryFinding: {
+		kind: { shape: { is: 'string' } },
+		words: { shape: { is: 'string' } },
+		device: { shape: { is: 'string' } },
+		file: { shape: { is: 'string' } },
+		offset: { shape: { is: 'integer' } },
+		line: { shape: { is: 'string' } },
+		count: { shape: { is: 'integer' } },
+		harm: { shape: { is: 'boolean' } },
+	},
+	HistoryReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		id: { shape: { is: 'string' } },
+		type: { shape: { is: 'string' } },
+		trust: { shape: { is: 'nullable', of: { is: 'word', of: ['archived', 'edited', 'proposed', 'pruned', 'rejected', 'superseded', 'suspended', 'unreviewed', 'verified'] } }, or: null },
+		entries: { shape: { is: 'list', of: { is: 'struct', name: 'HistoryEntry' } }, or: [] },
+	},
 	Hit: {
 		id: { shape: { is: 'string' } },
 		type: { shape: { is: 'string' } },
@@ -390,6 +500,25 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		device: { shape: { is: 'string' } },
 		created: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		notices: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+	},
+	JournalReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		action: { shape: { is: 'string' } },
+		lines: { shape: { is: 'integer' }, or: 0 },
+		devices: { shape: { is: 'integer' }, or: 0 },
+		bytes: { shape: { is: 'integer' }, or: 0 },
+		damaged: { shape: { is: 'integer' }, or: 0 },
+		missing: { shape: { is: 'integer' }, or: 0 },
+		placeholders: { shape: { is: 'integer' }, or: 0 },
+		sound: { shape: { is: 'boolean' }, or: true },
+		findings: { shape: { is: 'list', of: { is: 'struct', name: 'HistoryFinding' } }, or: [] },
+		given_back: { shape: { is: 'integer' }, or: 0 },
+		completed: { shape: { is: 'integer' }, or: 0 },
+		others: { shape: { is: 'integer' }, or: 0 },
+		given_up: { shape: { is: 'integer' }, or: 0 },
+		waiting: { shape: { is: 'string' }, or: '' },
 	},
 	JournalStatus: {
 		lines: { shape: { is: 'integer' } },
@@ -543,7 +672,9 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 
 export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	doctor: 'DoctorReply',
+	history: 'HistoryReply',
 	init: 'InitReply',
+	journal: 'JournalReply',
 	query: 'QueryReply',
 	run: 'RunReply',
 	runs: 'RunsReply',
