@@ -78,6 +78,8 @@ def words(world: World) -> dict[str, list[str]]:
         "runs": ["runs", *vault],
         "sessions": ["sessions", *vault, *sources],
         "query": ["query", "why does the ingest worker hang", *vault],
+        "history": ["history", "n95535f35c3f77d3", *vault],
+        "journal": ["journal", "verify", *vault],
         "doctor": ["doctor", *vault, *sources],
         "uninstall": ["uninstall"],
         "schema": ["schema", "--check"],

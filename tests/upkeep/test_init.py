@@ -33,7 +33,7 @@ def test_init_makes_a_vault_and_a_second_run_changes_no_byte(tmp_path: Path) -> 
     assert reply.created == ("vir/store", "vir/vir.base", "vir/store/config.yaml")
     assert (reply.vault, reply.folder) == (str(root), "vir")
     assert reply.device.startswith("d")
-    assert reply.notices == (SYNC_ONCE,)
+    assert reply.notices == (f"{root} was not there and has been made.", SYNC_ONCE)
     vault = open_vault(root)
     assert vault.id == reply.id
     assert resolve(vault).kind == "known"

@@ -10,8 +10,6 @@ from vir_core.contract import Request, RunReply, RunRequest
 from vir_core.verbs import TABLE
 
 FIRST = 10
-A_FEW = 50
-"""New sessions that a person who has run this before need not be asked about."""
 
 
 def walk(request: Request) -> int:
@@ -20,7 +18,7 @@ def walk(request: Request) -> int:
     if request.dry_run or request.limit is not None:
         return _finish(request, _run(request))
     planned = _run(msgspec.structs.replace(request, dry_run=True))
-    if planned.unchanged and len(planned.planned) <= A_FEW:
+    if planned.unchanged and len(planned.planned) <= FIRST:
         return _finish(request, _run(request))
     print(screen(planned))
     if not planned.planned:
@@ -68,7 +66,10 @@ def _run(request: RunRequest) -> RunReply:
 
 
 def _paths(reply: RunReply) -> str:
-    return "\n".join(f"  {line(note.path)}" for note in reply.written)
+    lines = [f"  {line(note.path)}" for note in reply.written]
+    if empty := reply.skipped.get("nothing_durable", 0):
+        lines.append(f"  ({count(empty, 'session')} held nothing worth keeping)")
+    return "\n".join(lines)
 
 
 def _yes(question: str) -> bool:

@@ -55,6 +55,7 @@ KEPT_WORDS: Mapping[str, str] = {
     "broken": "its properties cannot be read",
     "elsewhere": "another device wrote it",
     "linked": "another note links to it",
+    "older": "an earlier run wrote it too",
     "unsaved": "the file changed while it was being written",
 }
 EXCLUDED_WORDS: Mapping[str, str] = {
@@ -138,9 +139,19 @@ def _run(reply: RunReply) -> str:
 
 
 def _kept(kept: Iterable[KeptNote]) -> list[str]:
-    return [
-        f"  left as it is: {line(note.path) or note.id} ({KEPT_WORDS.get(note.reason, note.reason)})" for note in kept
+    """By name where there are few; what a person did to their own notes is theirs to know and is only counted."""
+    notes = list(kept)
+    named = [note for note in notes if note.path and note.reason not in ("edited", "removed")]
+    lines = [f"  left as it is: {clean(note.path)} ({KEPT_WORDS.get(note.reason, note.reason)})" for note in named[:20]]
+    rest: dict[str, int] = {}
+    for note in notes:
+        if note not in named[:20]:
+            rest[note.reason] = rest.get(note.reason, 0) + 1
+    lines += [
+        f"  left as they are: {count(number, 'note')} ({KEPT_WORDS.get(why, why)})"
+        for why, number in sorted(rest.items())
     ]
+    return lines
 
 
 def _failed(failed: Iterable[Any]) -> list[str]:

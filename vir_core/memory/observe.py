@@ -120,8 +120,8 @@ def _is_stub(path: str, seen: Seen) -> bool:
 
 
 def _speaker(note: NoteState, files: tuple[SeenFile, ...]) -> SeenFile:
-    """Of several files with one id, the one whose body vir knows; the latest body before older ones, then path order, so
-    that every device picks the same."""
+    """Of several files with one id, the one whose body vir knows; the latest body before older ones, then the shorter path
+    (a copy's name is the longer one), so that every device picks the same."""
     assert note.written is not None
     latest = note.written.body
-    return min(files, key=lambda file: (file.body != latest, file.body not in note.bodies, file.path))
+    return min(files, key=lambda file: (file.body != latest, file.body not in note.bodies, len(file.path), file.path))

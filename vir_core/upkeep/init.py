@@ -53,7 +53,7 @@ SYNC_ON = (
     "their history."
 )
 SYNC_ONCE = (
-    "If you use Obsidian Sync: it carries vir's history only with Sync all other types, a setting of each device."
+    "If you use Obsidian Sync: it carries vir's history only with “Sync all other types” on, a setting of each device."
 )
 
 
@@ -86,6 +86,8 @@ class Look(Struct, frozen=True, kw_only=True):
     sync: bool = False
     base: bool = False
     store: bool = False
+    given_is_new: bool = False
+    obsidian: bool = True
 
 
 class InitPlan(Struct, frozen=True, kw_only=True):
@@ -141,6 +143,8 @@ def look(request: InitRequest, cwd: Path) -> Look:
         sync=_sync_is_on(root),
         base=os.path.lexists(base / BASE),
         store=(base / STORE).is_dir(),
+        given_is_new=not given.exists(),
+        obsidian=(root / ".obsidian").is_dir(),
     )
 
 
@@ -165,6 +169,10 @@ def plan_init(request: InitRequest, look: Look, new_id: str = "") -> InitPlan:
         notices.append(f"{BASE} is there already and was left as it is.")
     if not config.base:
         config = msgspec.structs.replace(config, base=True)
+    if look.given_is_new:
+        notices.append(f"{look.given} was not there and has been made.")
+    elif before is None and not look.obsidian:
+        notices.append(f"Obsidian has not opened {look.root} yet; if your vault is another folder, run init there.")
     notices += _type_notices(look.types, config.prefix)
     if look.sync:
         notices.append(SYNC_ON)

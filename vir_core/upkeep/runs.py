@@ -54,7 +54,7 @@ def runs(request: RunsRequest) -> RunsReply:
 
 def plan_undo(run: str, memory: Memory, observation: Observation, linked: frozenset[str]) -> UndoPlan:
     """What taking a run back does. A note that a person changed, judged or linked to stays; so does one that a later run
-    wrote again. `linked` holds the ids of notes that other notes link to. Raises `RequestError`."""
+    wrote again, and one that an earlier run had written. `linked` holds the ids of notes that other notes link to. Raises `RequestError`."""
     state = memory.runs.get(run)
     if state is None or not state.notes:
         raise RequestError(f"There is no run {run!r}.", "`vir_core runs` lists them with their ids.")
@@ -74,6 +74,8 @@ def plan_undo(run: str, memory: Memory, observation: Observation, linked: frozen
             reason = "edited"
         elif id in linked:
             reason = "linked"
+        elif any(id in other.notes and not other.undone for other in memory.runs.values() if other.id != run):
+            reason = "older"
         if reason:
             kept.append(KeptNote(id=id, path=file.path if file else "", session=note.written.session, reason=reason))
         elif file is not None:

@@ -22,7 +22,10 @@ class _Known(Struct, frozen=True):
 
 
 _FILES = {
-    "registry": _Known("which vaults this machine writes to", "a vault used again here counts as another device"),
+    "registry": _Known(
+        "which vaults this machine writes to",
+        "a vault used again here counts as another device: notes written until now no longer follow sessions that go on",
+    ),
     "scan": _Known("what the session files held when last read"),
     "rule-cache": _Known("compiled patterns that find secrets"),
 }
