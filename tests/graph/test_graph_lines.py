@@ -83,7 +83,7 @@ def test_glued_objects_are_all_read_in_their_order_and_counted() -> None:
     glued = b"".join(line(*each) for each in acts)
     lines, damage = decode(glued + b"\n" + line(*node("b")) + b"\n", "journal.jsonl")
     assert [each.action for each in lines] == ["add_node", "update_node", "remove_node", "add_node"]
-    assert [each.stamp for each in lines] == sorted(each.stamp for each in lines)
+    assert [each.stamp for each in lines] == sorted({each.stamp for each in lines})
     assert damage == Damage(glued=1)
     apart, _ = decode(b"\n".join(line(*each, at=moment(1)) for each in acts))
     together, _ = decode(b" ".join(line(*each, at=moment(1)) for each in acts))

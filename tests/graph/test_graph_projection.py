@@ -85,14 +85,20 @@ def test_removal_that_is_older_than_the_adding_line_removes_nothing(team: Team) 
     assert read_graph(team.folder).nodes == {}
 
 
-@pytest.mark.parametrize("again", [False, True])
-def test_removal_that_a_merge_moved_before_its_node_still_removes_it(team: Team, again: bool) -> None:
-    team.legacy(gone("a"), node("a"), node("b"), edge("a", "b"))
+def test_removal_that_a_merge_moved_before_its_node_still_removes_it(team: Team) -> None:
+    team.legacy(gone("a"), node("a"), node("b"), edge("a", "b"), node("a", summary="the same line twice"))
     graph = read_graph(team.folder)
     assert (set(graph.nodes), graph.edges) == ({"b"}, {})
-    if again:
-        team.shard("ann", (1, node("a", summary="again")))
-        assert read_graph(team.folder).nodes["a"].summary == "again"
+    team.shard("ann", (1, node("a", summary="again")))
+    assert read_graph(team.folder).nodes["a"].summary == "again"
+
+
+def test_removal_in_the_legacy_journal_waits_for_a_node_that_only_a_shard_adds(team: Team) -> None:
+    team.legacy(gone("a"))
+    team.shard("ann", (1, node("a")), (2, node("b")))
+    assert set(read_graph(team.folder).nodes) == {"b"}
+    team.shard("bob", (3, node("a", summary="again")))
+    assert read_graph(team.folder).nodes["a"].summary == "again"
 
 
 def test_edge_waits_for_its_nodes_whatever_their_file_and_time(team: Team) -> None:

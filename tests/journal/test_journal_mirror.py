@@ -284,3 +284,39 @@ def test_any_cut_or_rollback_of_own_segments_heals(
         assert writer.reading.missing == 0
     bare = Journal(base / "store", None, vault="v1", device="d2", core="0.1.0").read(latest)
     assert {key: seen[0] for key, seen in bare.projection.seen.items() if key != "v1"} == wanted
+
+
+@pytest.mark.parametrize("way", ["write", "read and save"])
+def test_keeping_a_line_of_a_twin_does_not_hide_a_pending_one(
+    journal: Make, say: Say, latest: type[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str
+) -> None:
+    desk = journal()
+    say(desk, "a")
+    shutil.copytree(tmp_path / "state-d1", tmp_path / "state-twin")
+    twin = journal("d1", state=tmp_path / "state-twin")
+
+    class Killed(BaseException):
+        pass
+
+    def die(path: Path, content: bytes, **how: Any) -> int:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_module, "append", die)
+        with pytest.raises(Killed):
+            say(desk, "pending")
+    say(twin, "of the twin")
+    if way == "write":
+        with desk.writing("test", latest) as writer:
+            live = dict(writer.reading.projection.seen)
+            desk.save_checkpoint(writer.reading)
+    else:
+        reading = desk.read(latest)
+        desk.save_checkpoint(reading)
+        live = dict(reading.projection.seen)
+    assert {"a", "pending", "of the twin"} <= set(live)
+    assert desk.read(latest).projection.seen == live
+    (desk.state / "checkpoint").unlink()
+    assert desk.read(latest).projection.seen == live
+    say(desk, "b")
+    assert set(journal(state=None).read(latest).projection.seen) == {*live, "b"}

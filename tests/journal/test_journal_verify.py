@@ -69,6 +69,7 @@ def test_changed_line_is_altered_and_no_fork(journal: Make, say: Say, latest: ty
     say(desk, "e")
     stranger = journal("d3")
     assert stranger.save_checkpoint(stranger.read(latest))
+    shutil.rmtree(stranger.state / "mirror")
     lines = segment(laptop).read_bytes().splitlines(keepends=True)
     changed = lines[place].replace(b'"flagged"', b'"fl4gged"')
     content = b"".join([*lines[:place], changed, *lines[place + 1 :]])

@@ -18,7 +18,7 @@ import pytest
 
 from vir_core.journal import Draft, Journal, Line, Reading
 from vir_core.journal import journal as journal_module
-from vir_core.machine import Changed, StorageError
+from vir_core.machine import StorageError
 
 Make = Callable[..., Journal]
 Say = Callable[..., list[Line]]
@@ -295,7 +295,7 @@ def test_c_own_file_deleted_whole_is_told_at_once_and_given_back(journal: Make, 
     assert counts(journal(state=None).read(latest)) == {"a": 1}
 
 
-# What follows was found by looking for more of the same. A strict xfail says what still goes wrong, and fails when it is mended.
+# What follows was found by looking for more of the same.
 
 
 class Killed(BaseException):
@@ -312,7 +312,6 @@ def die_before_the_segment(desk: Journal, say: Say, monkeypatch: pytest.MonkeyPa
             say(desk, subject)
 
 
-@pytest.mark.xfail(strict=True, reason="a pending line is marked done while its segment is away, and never applied")
 def test_line_whose_writer_died_is_the_same_for_all_readers_while_its_segment_is_in_the_cloud(
     journal: Make, say: Say, latest: type[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,7 +331,6 @@ def test_line_whose_writer_died_is_the_same_for_all_readers_while_its_segment_is
     assert counts(desk.read(latest)) == live
 
 
-@pytest.mark.xfail(strict=True, reason="lines that wait for their device are counted as lost when the mirror has them")
 def test_giving_up_takes_no_line_that_lies_on_the_disk(journal: Make, say: Say, latest: type[Any]) -> None:
     desk, laptop = journal("d1"), journal("d2")
     say(laptop, "a", "b", "c")
@@ -344,7 +342,6 @@ def test_giving_up_takes_no_line_that_lies_on_the_disk(journal: Make, say: Say, 
     assert desk.accept_disk("accept", latest).lines == 1
 
 
-@pytest.mark.xfail(strict=True, reason="without the table of known lines, what became done is taken for lost")
 def test_since_calls_no_line_missing_that_lies_on_the_disk(
     journal: Make, say: Say, latest: type[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,9 +358,6 @@ def test_since_calls_no_line_missing_that_lies_on_the_disk(
     assert desk.read(latest).missing == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a reader keeps no copy, and a checkpoint of its reading does not say what it had"
-)
 def test_line_that_was_only_ever_read_is_told_missing_when_it_is_rolled_back(
     journal: Make, say: Say, latest: type[Any]
 ) -> None:
@@ -379,9 +373,6 @@ def test_line_that_was_only_ever_read_is_told_missing_when_it_is_rolled_back(
     assert "b" in counts(reading) or reading.missing
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a piece of the mirror that is no line is looked for in all of it at every reading"
-)
 @pytest.mark.parametrize("tail", [b"\0" * 200, b'{"v":1,"at":"2026'])
 def test_torn_mirror_is_not_searched_again_and_again(
     journal: Make, say: Say, latest: type[Any], monkeypatch: pytest.MonkeyPatch, tail: bytes
@@ -408,7 +399,6 @@ def test_torn_mirror_is_not_searched_again_and_again(
     assert counts(desk.read(latest)) == {"a": 1, "b": 1} and len(searches) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="with a checkpoint it is none, without one it is every line of the segment")
 def test_segment_in_the_cloud_is_not_here_yet_and_nothing_is_missing(
     journal: Make, say: Say, latest: type[Any]
 ) -> None:
@@ -426,7 +416,6 @@ def test_segment_in_the_cloud_is_not_here_yet_and_nothing_is_missing(
         (desk.state / "checkpoint").unlink(missing_ok=True)
 
 
-@pytest.mark.xfail(strict=True, reason="only files are looked at for the highest number", raises=Changed)
 def test_folder_that_has_the_name_of_the_next_segment_stops_no_writer(
     journal: Make, say: Say, latest: type[Any]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -111,6 +112,13 @@ class Device(World):
                     place.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(path, place)
 
+    def grow(self, session: str, text: str, answer: str) -> None:
+        """As it is said, with record ids that no other session has: by those a resumed copy is known."""
+        super().grow(session, text, answer)
+        path = next(self.claude.rglob(f"{session}.jsonl"))
+        grown = re.sub(r"([0-9a-f]{8})-0000-(4000-8000-0{11}[12])", rf"\1-{session[9:13]}-\2", path.read_text("utf-8"))
+        path.write_text(grown, "utf-8")
+
     def reject(self, note: str) -> None:
         self.write(Draft(action="rejected", subject=note, data=Rejected(reason="wrong"), must=True))
 
@@ -135,7 +143,13 @@ class Device(World):
         )
 
     def opened(self) -> Vault:
+        """Its `state` is named by the environment when it is asked: ask while awake."""
         return open_vault(self.vault)
+
+    def records(self) -> Path:
+        """What this device keeps of the vault outside of it."""
+        with self.awake():
+            return self.opened().state
 
     def note_down(self) -> None:
         """Remembers every line that lies in this device's own segments: it was promised to somebody."""
@@ -179,14 +193,14 @@ class Device(World):
     def found(self, question: str) -> set[str]:
         return {hit.id for hit in self.ask(question, limit=50).hits}
 
-    def files(self) -> dict[str, tuple[str, bytes]]:
+    def files(self) -> dict[str, tuple[str, str]]:
         """Every note file by path: its id and the bytes below its frontmatter."""
-        notes: dict[str, tuple[str, bytes]] = {}
+        notes: dict[str, tuple[str, str]] = {}
         for path in sorted(self.vault.rglob("*.md")):
             if "store" not in path.parts and path.is_file():
-                note = parse(path.read_bytes())
-                content = path.read_bytes().replace(b"\r\n", b"\n")
-                notes[path.relative_to(self.vault).as_posix()] = (note.id, content.split(b"\n---\n", 1)[-1])
+                content = path.read_bytes()
+                body = content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n---\n", 1)[-1]
+                notes[path.relative_to(self.vault).as_posix()] = (parse(content).id, body)
         return notes
 
 

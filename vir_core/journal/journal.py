@@ -32,7 +32,17 @@ from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
 from vir_core.journal.segment import SEAL, Cut
 from vir_core.journal.shape import VaultShape
 from vir_core.journal.verify import Verdict, verify
-from vir_core.machine import ABSENT, ANYTHING, MachineError, StorageError, append, hold, make_dirs, write_atomic
+from vir_core.machine import (
+    ABSENT,
+    ANYTHING,
+    MachineError,
+    StorageError,
+    append,
+    hold,
+    make_dirs,
+    try_hold,
+    write_atomic,
+)
 
 ACCEPT = "accept"
 """The word a person types to give up what is not on the disk."""
@@ -226,6 +236,7 @@ class Journal:
         if self.state is None or reading.known_at:
             return False
         try:
+            self._keep_read(self.state, reading.replay)
             if reading.moved:
                 with without_collector():
                     checkpoint = Checkpoint(
@@ -244,6 +255,15 @@ class Journal:
         except MachineError:
             return False
         return True
+
+    def _keep_read(self, state: Path, replay: Replay[Line]) -> None:
+        """Mirrors the lines that a reader met, unless a writer is at work: it will do so itself."""
+        if not replay.unkept:
+            return
+        held = try_hold(state / "locks" / "journal.lock", "read")
+        if held is not None:
+            with held:
+                replay.keep_read()
 
     def _read(self, make: Callable[[], P], *, keep: bool) -> Reading[P]:
         return self._resume(make, keep=keep) or self._read_all(make, keep=keep)
@@ -358,6 +378,11 @@ class Writer(Generic[P]):
             waiting = "Files of this device's history are still in the cloud."
             if marks.unreadable:
                 waiting = "Files of the history cannot be opened."
+            # Nobody can tell whether a pending line is in there. It counts from the mirror, for every reader alike.
+            for line in self._mirror.fetch(self._replay.unsettled()):
+                self._replay.take_lost(line)
+            if self._replay.pending:
+                self._settle(None)
             self.healed = Healed(others=others, waiting=waiting)
             return
         owed = self._replay.owed()
@@ -429,6 +454,8 @@ class Writer(Generic[P]):
     def _start_segment(self) -> Path:
         journal = self._journal
         number = self._number + 1
+        while os.path.lexists(self._path(number)):  # a folder, or a file that nobody could read
+            number += 1
         prev = self._replay.marks.heads.get(journal.device, ("", ""))[1]
         draft = Draft(
             SEGMENT_STARTED,

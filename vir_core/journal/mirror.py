@@ -61,7 +61,8 @@ class Mirror(Generic[L]):
                 for piece in (block or b"").split(b"\n")[:-1]:
                     position += len(piece) + 1
                     if not piece.startswith(b"#"):
-                        if piece:
+                        # A torn piece is no line and nobody was told of it; looking for it would never end.
+                        if piece.endswith(b"}"):
                             pending.add(digest(piece))
                     elif own and piece == DONE[:-1]:
                         done |= pending

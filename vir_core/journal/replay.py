@@ -65,6 +65,10 @@ class Projection(ProjectionOf[Line], Protocol):
 P = TypeVar("P", bound=ProjectionOf[Any])
 
 
+_UNKEPT = 20_000
+"""Lines that a reader holds for the mirror; beyond, the next writer reads them again."""
+
+
 class Marks(Struct):
     """How far the journal was read: enough to tell new lines from old ones, and a changed past from the same one.
 
@@ -205,6 +209,9 @@ class Replay(Generic[L]):
         # Every device with an applied line was vouched for.
         self._ours = {device, *self.marks.heads}
         self._waiting: list[tuple[L, bytes]] = []
+        # Without the table of known lines, what is not seen may still lie before the marks.
+        self._blind = base is not None and known is None
+        self.unkept: list[L] = []
 
     def applies(self, apply: Callable[[L], None]) -> None:
         """From here on lines go to `apply`."""
@@ -218,11 +225,15 @@ class Replay(Generic[L]):
         # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
         with without_collector():
             try:
-                if not (self._read_mirror() and self._read_segments(keep) and self._serve_lost()):
+                if not (self._read_mirror() and self._read_segments(keep)):
                     return False
+                self._keep(self._place_mirrored(), keep)
+                self._serve_lost()
                 self._keep(self.place_waiting(), keep)
                 if keep and self._mirror is not None:
                     self._remark_mirror(self._mirror)
+                    # Keeping lines of this device marked those done that were still pending.
+                    self._serve_lost()
             except Cut:
                 return False
         return True
@@ -247,9 +258,12 @@ class Replay(Generic[L]):
 
     def _read_segments(self, keep: bool) -> bool:
         files = self._shape.files(self._journal)
-        self.marks.absent = tuple(sorted(files.absent))
+        before, self.marks.absent = self.marks.absent, tuple(sorted(files.absent))
         self.marks.unreadable = files.unreadable
         if any(name not in files.found and name not in files.absent for name in self.marks.files):
+            return False
+        if any(name not in files.absent and name not in self.marks.files for name in before):
+            # It came, or went for good. What it should hold was not counted as missing while it was away.
             return False
         for name, (path, status) in files.found.items():
             mark = self.marks.files.get(name)
@@ -266,11 +280,25 @@ class Replay(Generic[L]):
         return True
 
     def _keep(self, unkept: list[L], keep: bool) -> None:
-        if unkept:
-            if keep and self._mirror is not None:
-                self._mirror.keep(unkept)
-            else:
-                self.marks.mirrored = False
+        if not unkept:
+            return
+        if keep and self._mirror is not None:
+            self._mirror.keep(unkept)
+            return
+        if self._mirror is not None and (self.marks.mirrored or self.unkept):
+            self.unkept += unkept
+        self.marks.mirrored = False
+        if len(self.unkept) > _UNKEPT:
+            self.unkept.clear()
+
+    def keep_read(self) -> None:
+        """Mirrors the lines that were read without the lock, which the caller holds now. Raises `MachineError`."""
+        if self._mirror is not None and self.unkept:
+            self._mirror.keep(self.unkept)
+            self.unkept.clear()
+            self.marks.mirrored = True
+            self._remark_mirror(self._mirror)
+            self._serve_lost()
 
     def _remark_mirror(self, mirror: Mirror[L]) -> None:
         for name, (path, status) in mirror.files().found.items():
@@ -282,12 +310,22 @@ class Replay(Generic[L]):
                     self.marks.mirror.pop(name, None)
                     self.marks.mirrored = False
 
-    def _serve_lost(self) -> bool:
+    def _serve_lost(self) -> None:
         lost = {digest for digest in self._done if digest not in self.seen and digest not in self.known}
         if lost and self._mirror is not None:
             for line in self._mirror.fetch(lost):
-                self.take_lost(line)
-        return True
+                if not (self._blind and self._on_disk(line)):
+                    self.take_lost(line)
+
+    def _on_disk(self, line: L) -> bool:
+        """Whether some file holds the line. Rare, and then it reads them all."""
+        for path, _ in self._shape.files(self._journal).found.values():
+            try:
+                if line.raw in Path(path).read_bytes():
+                    return True
+            except OSError:
+                continue  # a file that cannot be read holds nothing for anybody
+        return False
 
     def follow_mirror(self, name: str, path: str) -> None:
         assert self._mirror is not None
@@ -380,6 +418,12 @@ class Replay(Generic[L]):
         self._ours.add(line.origin)
         return True
 
+    def _place_mirrored(self) -> list[L]:
+        """Of the waiting lines those that the mirror holds: they had their place before, and so has their device."""
+        placed = [(line, digest) for line, digest in self._waiting if digest in self._done or digest in self.pending]
+        self._ours.update(line.origin for line, _ in placed)
+        return [line for line, digest in placed if digest not in self.seen and self._take(line, digest)]
+
     def place_waiting(self) -> list[L]:
         """Applies the lines whose device was vouched for after they were read, and counts the others; returns those applied
         that the mirror lacks."""
@@ -389,8 +433,7 @@ class Replay(Generic[L]):
         for line, digest in waiting:
             if digest in self.seen or digest in unplaced:
                 continue
-            # What stands in the mirror had its place before.
-            if line.origin in self._ours or digest in self._done:
+            if line.origin in self._ours:
                 if self._take(line, digest):
                     unkept.append(line)
             else:
@@ -404,13 +447,18 @@ class Replay(Generic[L]):
         self._ours.add(line.origin)
         if self._until and line.at > self._until:
             return
-        self.marks.missing[line.hash] = line.origin
+        if not any(name.partition("/")[0] == line.origin for name in self.marks.absent):
+            self.marks.missing[line.hash] = line.origin
         self._count(line)
         self._apply(line)
 
+    def unsettled(self) -> set[bytes]:
+        """Hashes of pending lines that were not found in a segment."""
+        return {digest for digest in self.pending if digest not in self.seen and digest not in self.known}
+
     def owed(self) -> set[bytes]:
         """Hashes of this device's lines that its segments should hold and do not."""
-        owed = {digest for digest in self.pending if digest not in self.seen and digest not in self.known}
+        owed = self.unsettled()
         owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
         return owed
 
