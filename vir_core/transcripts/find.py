@@ -91,28 +91,24 @@ class _Walk:
         links: list[str],
     ) -> None:
         name = entry.name
+        transcript = name.endswith((".jsonl", ".jsonl.zst"))
         try:
             if entry.is_symlink():
-                if name.endswith(".jsonl") or "." not in name:
+                if transcript or "." not in name:
                     links.append(entry.path)
-                return
-            if entry.is_dir():
-                if name.endswith(".jsonl"):
+            elif entry.is_dir():
+                if transcript:
                     self.problems.append(
                         Trouble(_shown(entry.path), "find", "A folder has the name of a transcript; it was not read.")
                     )
                 elif name not in _SKIPPED_FOLDERS:
                     pending.append((entry.path, os.stat(entry.path)))  # noqa: PTH116
-            elif name.endswith(".jsonl"):
+            elif transcript:
                 if reason := _NOT_SESSIONS.get(name):
                     self.others.append(Trouble(_shown(entry.path), "find", reason))
                 else:
                     # Not entry.stat(): on Windows it is read from the folder and knows no inode.
                     self._file(entry.path, os.stat(entry.path), root, source)  # noqa: PTH116
-            elif name.endswith(".jsonl.zst"):
-                self.others.append(
-                    Trouble(_shown(entry.path), "find", "a compressed rollout; vir does not read these yet")
-                )
         except OSError as error:
             self.problems.append(Trouble(_shown(entry.path), "find", _because(error, "this entry")))
 
@@ -124,12 +120,42 @@ class _Walk:
         if stat.st_ino and identity in self._inodes:
             return
         self._inodes.add(identity)
-        if not _writable_name(path):
+        if not path.isascii() and not _writable_name(path):
             self.problems.append(
                 Trouble(_shown(path), "find", "The file's name is not valid UTF-8; rename it to have it read.")
             )
             return
         self.files[path] = SourceFile(path, source, root, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+    def one_of_each(self) -> None:
+        """Codex moves a rollout when it is archived and compresses one that grew cold, and may be met half-way: of two
+        files of one name the one in use counts before the archived one, and the plain one before the compressed."""
+        copies: dict[str, list[str]] = {}
+        for path in self.files:
+            name = os.path.basename(path)  # noqa: PTH119
+            if name.startswith("rollout-") and name.endswith((".jsonl", ".jsonl.zst")):
+                copies.setdefault(name.removesuffix(".zst"), []).append(path)
+        for paths in copies.values():
+            if len(paths) == 1:
+                continue
+            # Copies in two homes are two files, which lineage joins; only what lies below one home is a move met half-way.
+            for home in {_home(path) for path in paths}:
+                same = sorted((path for path in paths if _home(path) == home), key=_standing)
+                for path in same[1:]:
+                    del self.files[path]
+                    self.others.append(Trouble(path, "find", f"a copy of {same[0]}, which is read"))
+
+
+def _home(path: str) -> str:
+    for name in ("sessions", "archived_sessions"):
+        head, found, _ = path.replace("\\", "/").partition(f"/{name}/")
+        if found:
+            return head
+    return ""
+
+
+def _standing(path: str) -> tuple[bool, bool, str]:
+    return "/archived_sessions/" in path.replace("\\", "/"), path.endswith(".zst"), path
 
 
 def find(claude_dirs: Sequence[Path], codex_dirs: Sequence[Path]) -> Found:
@@ -146,6 +172,7 @@ def find(claude_dirs: Sequence[Path], codex_dirs: Sequence[Path]) -> Found:
             for path in _inside(folder, ("sessions", "archived_sessions"))
         ),
     ]
+    walk.one_of_each()
     return Found(
         files=tuple(walk.files[path] for path in sorted(walk.files)),
         problems=tuple(walk.problems),
