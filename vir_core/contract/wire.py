@@ -13,6 +13,7 @@ from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "doctor": (requests.DoctorRequest, replies.DoctorReply),
     "init": (requests.InitRequest, replies.InitReply),
+    "projects": (requests.ProjectsRequest, replies.ProjectsReply),
     "query": (requests.QueryRequest, replies.QueryReply),
     "run": (requests.RunRequest, replies.RunReply),
     "runs": (requests.RunsRequest, replies.RunsReply),

@@ -11,12 +11,13 @@ from vir_core.memory.acts import (
     Lifted,
     NotesUndone,
     NoteWritten,
+    ProjectDecided,
     Rejected,
     RunFinished,
     SessionJoined,
     SessionSettled,
 )
-from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written
+from vir_core.memory.facts import Memory, NoteState, ProjectState, RunState, SessionState, Written
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, keep
@@ -37,6 +38,8 @@ __all__ = [
     "NoteWritten",
     "NotesUndone",
     "Observation",
+    "ProjectDecided",
+    "ProjectState",
     "Promise",
     "Rejected",
     "Row",

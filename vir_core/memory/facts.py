@@ -20,6 +20,7 @@ from vir_core.memory.acts import (
     Lifted,
     NotesUndone,
     NoteWritten,
+    ProjectDecided,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -99,6 +100,16 @@ class RunState(Struct, array_like=True):
     undone: int = 0
 
 
+class ProjectState(Struct, array_like=True):
+    """What was last decided about the projects that `subject` names: a project's id, or `pattern:<digest>`."""
+
+    subject: str
+    stamp: Stamp = ZERO
+    decision: str = ""
+    text: str = ""
+    to: str = ""
+
+
 class State(Struct):
     notes: dict[str, NoteState] = {}
     sessions: dict[str, SessionState] = {}
@@ -107,6 +118,7 @@ class State(Struct):
     newer: dict[str, str] = {}
     ignored: dict[str, int] = {}
     unreadable: int = 0
+    projects: dict[str, ProjectState] = {}
 
 
 # Two orders of reading give the same bytes too.
@@ -124,6 +136,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("held", Held),
         ("lifted", Lifted),
         ("notes_undone", NotesUndone),
+        ("project_decided", ProjectDecided),
         ("segment_started", SegmentStarted),
     )
 }
@@ -145,7 +158,7 @@ def hold_of(act: Held) -> Hold:
 class Memory:
     """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault."""
 
-    layout = 1
+    layout = 2
 
     def __init__(self) -> None:
         self.state = State()
@@ -161,6 +174,11 @@ class Memory:
     @property
     def runs(self) -> Mapping[str, RunState]:
         return self.state.runs
+
+    @property
+    def projects(self) -> Mapping[str, ProjectState]:
+        """Decisions about projects, by project id or `pattern:<digest>`."""
+        return self.state.projects
 
     @property
     def newer(self) -> Mapping[str, str]:
@@ -312,3 +330,8 @@ class Memory:
         note.undone = max(note.undone, line.stamp)
         if act.run:
             self._run(act.run).undone += 1
+
+    def _apply_project_decided(self, line: Line, act: ProjectDecided) -> None:
+        known = self.state.projects.get(line.subject)
+        if known is None or line.stamp > known.stamp:
+            self.state.projects[line.subject] = ProjectState(line.subject, line.stamp, act.decision, act.text, act.to)

@@ -17,7 +17,16 @@ from msgspec import Struct
 from vir_core.contract import Trust
 from vir_core.journal import Journal, Line, Marks, Reading, Tail
 from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
-from vir_core.memory.acts import Held, NotesUndone, Rejected, RunFinished, SegmentStarted, SessionJoined, SessionSettled
+from vir_core.memory.acts import (
+    Held,
+    NotesUndone,
+    ProjectDecided,
+    Rejected,
+    RunFinished,
+    SegmentStarted,
+    SessionJoined,
+    SessionSettled,
+)
 from vir_core.memory.facts import Memory, NoteState, decoder_of, hold_of
 from vir_core.memory.trust import SERVED, holds_of, stronger, trust_of
 from vir_core.vault import is_note_id
@@ -179,7 +188,7 @@ class Gate:
                 self._withhold(line.subject, "archived")
             case RunFinished():
                 self._header.last_run = max(self._header.last_run, line.when)
-            case SessionSettled() | SessionJoined() | SegmentStarted():
+            case SessionSettled() | SessionJoined() | SegmentStarted() | ProjectDecided():
                 pass
             case _:
                 return False

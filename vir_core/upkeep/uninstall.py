@@ -23,6 +23,9 @@ class _Known(Struct, frozen=True):
 
 _FILES = {
     "registry": _Known("which vaults this machine writes to", "a vault used again here counts as another device"),
+    "places": _Known(
+        "which project each folder belonged to", "sessions of deleted folders can count as projects of their own"
+    ),
     "scan": _Known("what the session files held when last read"),
     "rule-cache": _Known("compiled patterns that find secrets"),
 }
