@@ -98,6 +98,20 @@ def test_somebody_who_never_sleeps() -> None:
     assert len(automated(session(n, at, "look after it") for n, at in enumerate(starts))) == len(starts)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_two_dozen_sessions_in_a_folder_where_nobody_ever_said_anything_else(seed: int) -> None:
+    dice = random.Random(seed)
+    starts = [0.0]
+    while len(starts) < 24:
+        pause = 40_000 if len(starts) == 12 else dice.uniform(200, 4_000)
+        starts.append(starts[-1] + pause)
+    rounds = [session(n, at, "tool patrol") for n, at in enumerate(starts)]
+    assert len(automated(rounds)) == 24
+    assert automated(rounds[:-1]) == set()
+    assert automated([*rounds, session(99, 500, "what is this folder for?")]) == set()
+    assert automated([*rounds, session(99, 500, "tool patrol", hands=1)]) == set()
+
+
 def test_the_header_of_a_dispatcher_in_two_sessions() -> None:
     one = session(1, 0, "[HIVE] queen <- clock • 2026-05-04T07:00 • start", "I am Queen for hive. Begin.")
     two = session(2, 9_000, "[HIVE] drone/7 <- queen • 2026-05-04T09:30 • assigned:x-1", cwd="/home/sam/hive/drone")
@@ -147,7 +161,8 @@ def test_every_morning_the_same_first_prompt() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_plan_worked_off_task_by_task_by_hand(seed: int) -> None:
-    """Thirty sessions of about ten minutes, each begun when the one before was done, over three days."""
+    """Thirty sessions of about ten minutes, each begun when the one before was done, over three days; and the one in which
+    the plan was made."""
     dice = random.Random(seed)
     starts: list[float] = []
     for day in range(3):
@@ -155,7 +170,10 @@ def test_a_plan_worked_off_task_by_task_by_hand(seed: int) -> None:
         for _ in range(10):
             at += dice.uniform(300, 1_100)
             starts.append(at)
-    assert automated(session(n, at, "Read PLAN.md and do the next task") for n, at in enumerate(starts)) == set()
+    plan = session(99, -4_000, "let us plan the move to the new API", "shorter, and write it to PLAN.md")
+    tasks = [session(n, at, "Read PLAN.md and do the next task") for n, at in enumerate(starts)]
+    assert automated([plan, *tasks]) == set()
+    assert automated([session(99, -4_000, "ignored", driver="plan_handoff", marks=(), human_turns=0), *tasks]) == set()
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -7,6 +7,7 @@ from os import environ
 from pathlib import Path
 from typing import get_args
 
+import msgspec
 from msgspec import Struct
 
 from vir_core import __version__
@@ -23,12 +24,12 @@ from vir_core.ingest.places import Places
 from vir_core.ingest.policy import PATTERN, Decided, Pattern, Policy, fits, is_pattern
 from vir_core.ingest.selection import TAKEN, chosen_projects, gained, session_key
 from vir_core.ingest.sources import Sources, find_sources, read_sources
-from vir_core.journal import Draft, Journal, Texts
+from vir_core.journal import Draft, Journal, JournalError, Texts
 from vir_core.machine import MachineError, make_dirs
 from vir_core.memory import Memory, ProjectDecided
-from vir_core.text import sha256_hex
+from vir_core.text import project_id, sha256_hex
 from vir_core.transcripts import Project, normal_path
-from vir_core.vault import NoVault, Vault, adopt, find_vault, open_vault, read_registry, resolve
+from vir_core.vault import NoVault, Vault, VaultError, adopt, find_vault, open_vault, read_registry, resolve
 
 _DECISIONS: frozenset[Decision] = frozenset(get_args(Decision))
 
@@ -47,7 +48,8 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
     """Lists, or decides and lists. Deciding touches no note and can be taken back by deciding again. Raises `RequestError`
     for a name that fits no project or several."""
     vault = find_vault(request.vault, environ, Path.cwd())
-    device = resolve(vault).device
+    decides = request.include or request.exclude or request.ask or request.give
+    device = (adopt(vault, verb="projects") if decides else resolve(vault)).device
     sources = read_sources(find_sources(request))
     memory = _journal(vault, device).read(Memory).projection
     places = Places(sources.sessions, device)
@@ -64,8 +66,9 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
         taken = [one for one in plan if one.decision == "include"]
         for other in others if taken else ():
             try:
-                _write(other, taken, vault.id)
-            except (MachineError, NoVault) as error:
+                there = resolve(other).device
+                _write(other, [one.for_device(device, there) for one in taken], vault.id)
+            except (MachineError, JournalError, VaultError) as error:
                 failed.append(
                     Failure(path=str(other.base), stage="write", message=getattr(error, "message", str(error)))
                 )
@@ -127,12 +130,21 @@ def _decision(word: str) -> Decision | None:
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """One line to write: `subject` is a project's id or `pattern:<digest>`, `words` what the person called it."""
+    """One line to write: `subject` is a project's id or `pattern:<digest>`, `words` what the person called it, `key` the
+    project's key (empty for a pattern)."""
 
     subject: str
     decision: Decision
     words: str
-    pattern: bool
+    key: str = ""
+
+    def for_device(self, here: str, there: str) -> Choice:
+        """The same project as another vault of this machine calls it: a folder's key begins with the device id, and that
+        is another one in each vault."""
+        if not self.key.startswith(f"{here}:"):
+            return self
+        key = there + self.key.removeprefix(here)
+        return msgspec.structs.replace(self, key=key, subject=project_id(key))
 
 
 def plan_decisions(request: ProjectsRequest, known: Mapping[str, Project]) -> tuple[Choice, ...]:
@@ -158,11 +170,11 @@ def plan_decisions(request: ProjectsRequest, known: Mapping[str, Project]) -> tu
 def _choices(word: str, decision: Decision, known: Mapping[str, Project]) -> Iterable[Choice]:
     if is_pattern(word):
         subject = PATTERN + sha256_hex(word.casefold().encode())[:16]
-        return (Choice(subject=subject, decision=decision, words=word, pattern=True),)
+        return (Choice(subject=subject, decision=decision, words=word),)
     folder = normal_path(word)
     exact = frozenset(id for id, project in known.items() if word == project.key or folder == project.place)
     ids = exact or chosen_projects((word,), known) or frozenset()
-    return tuple(Choice(subject=id, decision=decision, words=known[id].name, pattern=False) for id in sorted(ids))
+    return tuple(Choice(subject=id, decision=decision, words=known[id].name, key=known[id].key) for id in sorted(ids))
 
 
 def _write(vault: Vault, plan: Iterable[Choice], given_to: str) -> None:
@@ -179,7 +191,7 @@ def _write(vault: Vault, plan: Iterable[Choice], given_to: str) -> None:
         state = known.get(one.subject)
         if state is not None and (state.decision, state.to) == (decision, given_to):
             continue
-        header = {"kind": "project", "pattern" if one.pattern else "name": one.words}
+        header = {"kind": "project", "name" if one.key else "pattern": one.words}
         act = ProjectDecided(decision=decision, text=texts.put(header, b""), to=given_to)
         drafts.append(Draft(action="project_decided", subject=one.subject, data=act))
     if drafts:

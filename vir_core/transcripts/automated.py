@@ -30,6 +30,11 @@ BAND_SHARE, BAND_SECONDS = 0.02, 60.0
 """How far two intervals may differ to be one: 2 % of it, and never more than a minute."""
 ALIKE_INTERVALS = 5
 BY_CHANCE = 1e-4
+ALONE = 24
+"""Sessions after which no pace is asked for, where nobody ever said anything else in the folder: no other opening, no second
+prompt, not one command."""
+A_DAY = 8
+"""Such sessions on a day that has any: a habit of every morning is a person's, however alike its mornings are."""
 CROWD, CROWD_HOURS = 40, 6
 RESTLESS_HOURS, RESTLESS_PAUSE, RESTLESS_STARTS = 30, 3, 12
 
@@ -60,21 +65,26 @@ def find_automated(threads: Iterable[Thread]) -> dict[str, Verdict]:
     """The threads that a program drove, by key, each with what said so. Pure; the order of the threads changes nothing."""
     dispatched: dict[tuple[str, str], list[Thread]] = {}
     alike: dict[tuple[str, str, str], list[Thread]] = {}
+    talked: Counter[str] = Counter()
     for thread in threads:
         speaker = thread.speaker
+        if speaker.driver not in ("human", "plan_handoff"):
+            continue
+        place = normal_path(speaker.cwd)
+        talked[place] += 1
         if speaker.driver != "human" or not speaker.marks:
             continue
         opening = speaker.marks[0]
         if opening.startswith("d"):
             dispatched.setdefault((speaker.source, opening), []).append(thread)
         else:
-            alike.setdefault((speaker.source, normal_path(speaker.cwd), opening), []).append(thread)
+            alike.setdefault((speaker.source, place, opening), []).append(thread)
     found: dict[str, Verdict] = {}
     for group in dispatched.values():
         if len(group) >= DISPATCHED:
             why = f"{len(group)} sessions open with the header of the same dispatcher: who to whom, and when"
             found.update(_verdicts(group, (why,)))
-    for (_, _, opening), group in alike.items():
+    for (_, place, opening), group in alike.items():
         if len(group) < ROLES or _shares_hands(group):
             continue
         same = f"{len(group)} sessions in this folder open with the same words"
@@ -82,6 +92,10 @@ def find_automated(threads: Iterable[Thread]) -> dict[str, Verdict]:
             found.update(_verdicts(group, (same, "in which the agent introduces itself by its role")))
         elif len(group) >= ALIKE and (pace := pace_of([thread.files[0].started for thread in group])):
             found.update(_verdicts(group, (same, pace)))
+        elif len(group) >= ALONE and _busy([thread.files[0].started for thread in group]):
+            verdicts = _verdicts(group, (same, "and nobody ever said anything else there"))
+            if len(verdicts) == talked[place]:
+                found.update(verdicts)
     return found
 
 
@@ -95,6 +109,12 @@ def _verdicts(group: Sequence[Thread], why: tuple[str, ...]) -> Mapping[str, Ver
         if not any(facts.hands or facts.driver != "human" for facts in thread.files)
         and all(mark != MORE and (mark[0] in "sdr" or said[mark] >= ROLES) for mark in thread.speaker.marks)
     }
+
+
+def _busy(starts: Iterable[str]) -> bool:
+    seconds = sorted(filter(None, map(_seconds, starts)))
+    days = {int((at - seconds[0]) // 86_400) for at in seconds}
+    return len(seconds) >= A_DAY * max(1, len(days))
 
 
 def _shares_hands(group: Sequence[Thread]) -> bool:

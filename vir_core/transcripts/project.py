@@ -26,7 +26,7 @@ _shell_drive = re.compile(r"^/(?:cygdrive/)?([a-z])(?=/|$)", re.IGNORECASE)
 _section = re.compile(r'^\s*\[\s*remote\s+"(.*)"\s*\]')
 _any_section = re.compile(r"^\s*\[")
 _setting = re.compile(r"^\s*url\s*=\s*(.+?)\s*$", re.IGNORECASE)
-_root_line = re.compile(r"^(\d+) ([0-9a-f]{40,64})$", re.MULTILINE)
+_commit = re.compile(r"[0-9a-f]{40,64}\b")
 _CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
 
 
@@ -111,10 +111,11 @@ def normal_path(cwd: str, *, windows: bool | None = None) -> str:
 
 
 def root_commit(git: str) -> str:
-    """The oldest commit without a parent in the repository whose `.git` this is; empty without one, without git, in a
-    shallow clone (whose history begins anywhere) or where git takes longer than three seconds.
+    """The first commit of the repository whose `.git` this is; empty without one, without git, in a shallow clone (whose
+    history begins anywhere) or where git takes longer than three seconds. By the way of first parents, because a history
+    that is merged in later brings a beginning of its own, perhaps an older one.
 
-    Asked of git, because in packed history the way back to the first commit leads through every commit."""
+    Asked of git, because in packed history the way back leads through every commit."""
     if not git or (Path(git) / "shallow").exists():
         return ""
     return _asked_root(git)
@@ -124,15 +125,14 @@ def root_commit(git: str) -> str:
 def _asked_root(git: str) -> str:
     import subprocess
 
-    command = ["git", f"--git-dir={git}", "rev-list", "--max-parents=0", "--timestamp", "HEAD"]
+    command = ["git", f"--git-dir={git}", "rev-list", "--max-parents=0", "--first-parent", "HEAD"]
     env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(command, capture_output=True, timeout=_GIT_SECONDS, env=env, text=True, check=False)
     except (OSError, subprocess.SubprocessError, UnicodeError):
         return ""
-    # A history that was merged in later brings a root of its own; the oldest one stays the same.
-    roots = [(int(seconds), commit) for seconds, commit in _root_line.findall(done.stdout)]
-    return min(roots)[1] if roots and done.returncode == 0 else ""
+    found = _commit.match(done.stdout)
+    return found[0] if found and done.returncode == 0 else ""
 
 
 @cache

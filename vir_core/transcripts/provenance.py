@@ -16,9 +16,10 @@ from vir_core.machine import state_home
 from vir_core.transcripts.session import Certainty, Driver
 
 NOT_THE_PERSON: frozenset[Driver] = frozenset(
-    {"subagent", "workflow", "teammate", "compaction", "observer", "internal"}
+    {"automated", "subagent", "workflow", "teammate", "compaction", "observer", "internal"}
 )
-"""In these sessions what reads like a prompt was written by an agent or a program."""
+"""In these sessions what reads like a prompt was written by an agent or a program. A script's prompts are not among them:
+who wrote the script or typed `claude -p "…"` is not in the file."""
 
 OWN_ENTRYPOINT = "sdk-vir"
 """What a model that vir starts is told to write as its entrypoint (`CLAUDE_CODE_ENTRYPOINT`)."""
