@@ -22,6 +22,7 @@ from vir_core.transcripts.claude_lines import (
     Message,
     Record,
     Used,
+    WorktreeState,
     block_text,
     blocks_of,
     fork_of,
@@ -34,9 +35,11 @@ from vir_core.transcripts.claude_lines import (
 from vir_core.transcripts.lines import lines_of
 from vir_core.transcripts.provenance import (
     MARKS_KEPT,
+    MORE,
     NOT_THE_PERSON,
     ClaudeSignals,
     claude_driver,
+    kept_marks,
     mark_of,
     scheduled,
 )
@@ -119,6 +122,8 @@ class ClaudeState(Struct):
     questions: list[str] = []
     after: list[str] = []
     follows: str = ""
+    opens_compacted: bool = False
+    home: str = ""
     used: dict[str, Used] = {}
     spent: Usage = Usage()
 
@@ -132,6 +137,7 @@ class ClaudeFacts:
         self.state.seen.layout = layout
         self._stem = stem
         self._folder_session = folder_session
+        self._marks = {one.mark for one in (*self.state.prompts, *self.state.queue)}
         self._cwd: str | None = None
         self._branch: str | None = None
         self._version: str | None = None
@@ -259,6 +265,11 @@ class ClaudeFacts:
             state.ai_title = record.aiTitle or state.ai_title
         elif kind == "system":
             self._system(record)
+        elif kind == "worktree-state" and not state.home:
+            entered = loose.decode_as(WorktreeState, record.worktreeSession) if len(record.worktreeSession) else None
+            state.home = (entered.originalCwd or "") if entered else ""
+            if state.home.startswith("[trimmed"):
+                state.home = ""
 
     def _note_place(self, record: Record) -> None:
         self._cwd, self._branch = record.cwd, record.gitBranch
@@ -345,7 +356,9 @@ class ClaudeFacts:
     def _user_text(self, record: Record, side: bool, text: str) -> None:
         seen = self.state.seen
         if not side:
-            seen.opening = seen.opening or text[:400]
+            if not seen.opening:
+                seen.opening = text[:400]
+                self.state.opens_compacted = record.isCompactSummary is True
             seen.mates += text.startswith("<teammate-message")
         if record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly or len(record.turnCompanion):
             self._keep(record, side, "injected", text)
@@ -389,10 +402,15 @@ class ClaudeFacts:
     def _note_prompt(self, ident: str, text: str, *, copied: bool = False) -> None:
         state = self.state
         state.order += 1
-        marked = ident and sum(1 for prompt in islice(state.prompts, 2 * MARKS_KEPT) if prompt.mark) < MARKS_KEPT
-        state.prompts.append(
-            Prompt(ident, _sameness(text), state.order, copied, mark_of(text[:COMPARED]) if marked else "")
-        )
+        state.prompts.append(Prompt(ident, _sameness(text), state.order, copied, self._mark(text) if ident else ""))
+
+    def _mark(self, text: str) -> str:
+        """Every prompt is marked until there are more kinds than are kept."""
+        if len(self._marks) > MARKS_KEPT:
+            return ""
+        mark = mark_of(text[:COMPARED])
+        self._marks.add(mark)
+        return mark
 
     def _attachment(self, record: Record) -> None:
         if b"queued_command" not in bytes(record.attachment):
@@ -436,7 +454,7 @@ class ClaudeFacts:
                         at,
                         record.isSidechain is True,
                         self._turns_so_far(),
-                        mark_of(said.text[:COMPARED]),
+                        self._mark(said.text) if said.kind == "prompt" else "",
                         dropped=said.kind == "command",
                     )
                 )
@@ -488,7 +506,7 @@ class ClaudeFacts:
         seen.calls += "tool_use" in kinds
 
     def _note_usage(self, record: Record, message: Message, used: Used) -> None:
-        """Every line of a streamed answer repeats its usage, the earlier ones with less: the greatest numbers count."""
+        """Every line of a streamed answer repeats its usage, the earlier ones with less: the one with the most counts."""
         if message.model == "<synthetic>":
             return
         known = self.state.used
@@ -496,18 +514,11 @@ class ClaudeFacts:
         if record.requestId:
             key += record.requestId
         before = known.get(key)
-        if before is None:
+        if before is None or (before.output_tokens or 0) <= (used.output_tokens or 0):
             known[key] = used
-            if len(known) > REMEMBERED:
+            if before is None and len(known) > REMEMBERED:
                 self.state.spent = summed_usage(known.values(), self.state.spent)
                 known.clear()
-            return
-        known[key] = Used(
-            max(before.input_tokens or 0, used.input_tokens or 0),
-            max(before.output_tokens or 0, used.output_tokens or 0),
-            max(before.cache_creation_input_tokens or 0, used.cache_creation_input_tokens or 0),
-            max(before.cache_read_input_tokens or 0, used.cache_read_input_tokens or 0),
-        )
 
     def _results(self, record: Record, side: bool) -> None:
         if side or not _may_hold_words(record):
@@ -616,10 +627,12 @@ class ClaudeFacts:
             entrypoint=",".join(sorted(seen.entrypoints)),
             forked_from=state.fork,
             uuids=tuple(dict.fromkeys([*(state.first or islice(state.uuids, UUIDS_KEPT)), *reversed(newest)])),
-            marks=tuple(mark for _, _, mark, _ in asked if mark)[:MARKS_KEPT],
+            marks=kept_marks(mark or MORE for _, _, mark, _ in asked),
             hands=seen.hands,
             after=tuple(parent for parent in state.after if parent not in state.uuids),
             follows=state.follows,
+            opens_compacted=state.opens_compacted,
+            home=state.home,
             copied=sum(copied for *_, copied in asked) if people else 0,
             team=seen.team,
             answered=state.answered,

@@ -112,6 +112,7 @@ class Record(Struct, gc=False):
     forkedFrom: Raw = NOTHING
     turnCompanion: Raw = NOTHING
     retractedMessageUuids: Raw = NOTHING
+    worktreeSession: Raw = NOTHING
 
 
 class Block(Struct):
@@ -132,6 +133,10 @@ class Attachment(Struct):
     commandMode: str | None = None
     isMeta: bool | None = None
     origin: Raw = NOTHING
+
+
+class WorktreeState(Struct):
+    originalCwd: str | None = None
 
 
 class _Origin(Struct):

@@ -14,10 +14,12 @@ from vir_core.transcripts import loose
 from vir_core.transcripts.lines import line_ends, lines_of
 from vir_core.transcripts.provenance import (
     MARKS_KEPT,
+    MORE,
     NOT_THE_PERSON,
     RECALLED_BLOCKS,
     CodexSignals,
     codex_driver,
+    kept_marks,
     mark_of,
     scheduled,
 )
@@ -70,7 +72,8 @@ _time_in_id = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
 
 class Payload(Struct, gc=False):
     """What a wrapped line carries: a response item, an event, the item inside `item_completed`, the head of a session or the
-    context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked."""
+    context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked for. The
+    fields stand in the order in which they are written, which is the order in which the decoder looks for them."""
 
     type: str | None = None
     id: str | None = None
@@ -78,12 +81,12 @@ class Payload(Struct, gc=False):
     phase: str | None = None
     name: str | None = None
     message: str | None = None
-    call_id: str | None = None
+    content: Raw = NOTHING
     arguments: Raw = NOTHING
+    call_id: str | None = None
     input: Raw = NOTHING
     output: Raw = NOTHING
     action: Raw = NOTHING
-    content: Raw = NOTHING
     item: Raw = NOTHING
     info: Raw = NOTHING
     images: Raw = NOTHING
@@ -106,8 +109,8 @@ class Payload(Struct, gc=False):
 class Row(Struct, gc=False):
     """One line of the wrapped eras."""
 
-    type: str | None = None
     timestamp: str | float | None = None
+    type: str | None = None
     payload: Payload | None = None
 
 
@@ -212,6 +215,7 @@ class CodexFacts:
         self._stem = stem
         self._stamp: str | float | None = None
         self._info = b""
+        self._marks = {one.mark for one in (*self.state.asked, *self.state.echoed)}
 
     # -- lines
 
@@ -443,7 +447,7 @@ class CodexFacts:
             if words:
                 self._keep("injected", ident, words[:2_000], evidence="injected")
             return
-        self._place_request(self._request(ident, words, kind, self.state.asked), self.state.asked)
+        self._place_request(self._request(ident, words, kind), self.state.asked)
 
     def _echo(self, item: Payload) -> None:
         if self.state.asked or self.state.rolled_back:
@@ -456,12 +460,14 @@ class CodexFacts:
             if words:
                 self._keep("injected", item.id or "", words[:2_000], evidence="injected")
             return
-        request = self._request(item.id or "", words, kind, self.state.echoed)
+        request = self._request(item.id or "", words, kind)
         self._place_request(request, self.state.echoed)
 
-    def _request(self, ident: str, words: str, kind: TurnKind, channel: list[Request]) -> Request:
-        marked = kind == "prompt" and len(channel) < MARKS_KEPT
-        mark = mark_of(words[:COMPARED]) if marked else ""
+    def _request(self, ident: str, words: str, kind: TurnKind) -> Request:
+        mark = ""
+        if kind == "prompt" and len(self._marks) <= MARKS_KEPT:  # until there are more kinds than are kept
+            mark = mark_of(words[:COMPARED])
+            self._marks.add(mark)
         return Request(ident, words, self._now(), kind, kind == "prompt" and scheduled(words), mark)
 
     def _say(self, channel: str, ident: str, text: str, phase: str) -> None:
@@ -589,7 +595,7 @@ class CodexFacts:
             forked_from=meta.forked_from,
             uuids=tuple(dict.fromkeys(state.ids)),
             rolled_back=state.rolled_back,
-            marks=tuple(prompt.mark for prompt in prompts if prompt.mark)[:MARKS_KEPT],
+            marks=kept_marks(prompt.mark or MORE for prompt in prompts),
             usage=state.spent,
         )
 

@@ -19,6 +19,9 @@ from vir_core.transcripts.reading import Outcome, outcome_of
 from vir_core.transcripts.session import SourceFile
 
 _BATCH = 4 << 20
+_AHEAD = 1
+_FITS = 4_000
+"""Bytes that every system's pipe holds."""
 _START = "from vir_core.transcripts.crew import work; work()"
 
 
@@ -40,11 +43,7 @@ def read_all(tasks: Sequence[Task]) -> Iterator[Outcome]:
     try:
         helper.start()
         while True:
-            while pending:
-                try:
-                    batch = pending.popleft()
-                except IndexError:  # the helper took the last one
-                    break
+            while batch := _first(pending):
                 for task in batch:
                     yield outcome_of(task.file, keep=task.keep)
                 yield from helper.taken()
@@ -66,7 +65,7 @@ class _Helper(Thread):
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
-        batch: list[Task] | None = None
+        sent: deque[list[Task]] = deque()
         try:
             # -P and the path of this process: the folder a person stands in must not lend us its modules.
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -80,16 +79,26 @@ class _Helper(Thread):
             stdin, stdout = self._process.stdin, self._process.stdout
             if stdin is None or stdout is None:
                 return
-            while self._pending:
-                batch = self._pending.pop()
-                _send(stdin, _tasks.encode(batch))
-                self._done.extend(_answers.decode(_receive(stdout)))
-                batch = None
+            while batch := _last(self._pending):
+                sent.append(batch)
+                message = _tasks.encode(batch)
+                # A batch lies ready when the one before is done, because this thread gets its turn late while the other
+                # decodes; but only one that fits the smallest pipe: else both sides could wait for the other to read.
+                if len(message) > _FITS:
+                    self._answer(sent, stdout, ahead=1)
+                _send(stdin, message)
+                self._answer(sent, stdout, ahead=_AHEAD if len(message) <= _FITS else 0)
+            self._answer(sent, stdout, ahead=0)
             stdin.close()
-        except (OSError, EOFError, ValueError, IndexError, msgspec.MsgspecError):
-            # Not started, died, or answered nonsense; an IndexError means that the last batch went to the other side.
-            if batch is not None:
-                self._pending.append(batch)
+        except (OSError, EOFError, ValueError, msgspec.MsgspecError):
+            # Not started, died, or answered nonsense: the rest is read on this side.
+            self._pending.extend(sent)
+
+    def _answer(self, sent: deque[list[Task]], stdout: IO[bytes], ahead: int) -> None:
+        """Takes answers until at most `ahead` batches are still to be answered."""
+        while len(sent) > ahead:
+            self._done.extend(_answers.decode(_receive(stdout)))
+            sent.popleft()
 
     def taken(self) -> Iterator[Outcome]:
         while self._done:
@@ -126,6 +135,21 @@ def _batches(tasks: Sequence[Task]) -> Iterator[list[Task]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _first(pending: deque[list[Task]]) -> list[Task] | None:
+    """Both sides take from the queue; whoever comes second to the last batch finds none."""
+    try:
+        return pending.popleft()
+    except IndexError:
+        return None
+
+
+def _last(pending: deque[list[Task]]) -> list[Task] | None:
+    try:
+        return pending.pop()
+    except IndexError:
+        return None
 
 
 def _send(stream: IO[bytes], message: bytes) -> None:

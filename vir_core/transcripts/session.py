@@ -33,7 +33,7 @@ class Trouble(Struct, frozen=True):
     message: str
 
 
-class SourceFile(Struct, frozen=True):
+class SourceFile(Struct, frozen=True, gc=False):
     """A transcript file as found. `source` is the agent whose folder it lies in, `root` that folder; `size` in bytes."""
 
     path: str
@@ -44,7 +44,7 @@ class SourceFile(Struct, frozen=True):
     inode: int
 
 
-class Usage(Struct, frozen=True, array_like=True):
+class Usage(Struct, frozen=True, array_like=True, gc=False):
     """Tokens that the API says were used, each answer counted once however many lines it takes: `fresh` were read anew,
     `written` to the cache, `cached` read from it, `output` written by the model."""
 
@@ -55,7 +55,7 @@ class Usage(Struct, frozen=True, array_like=True):
     output: int = 0
 
 
-class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
+class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One transcript file, summed up.
 
     `session` is the session's id; for a subagent its own agent id, `parent` then names the session that started it.
@@ -65,7 +65,8 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
     `bad_lines` those that could not be read whole, `oversize_lines` those too long to be decoded (part of `bad_lines`).
     `marks` are the shapes of the first prompts, to compare sessions by; `hands` counts what only somebody at the keyboard
     does: commands, answers to questions, refusals in words. `after` are ids of records in other files that the head of this
-    one continues, `opens_compacted` says that it begins with the summary of a compaction; `follows` is the session whose plan was handed over here; `copied` counts the prompts in `human_turns`
+    one continues, `opens_compacted` says that it begins with the summary of a compaction; `follows` is the session whose
+    plan was handed over here; `copied` counts the prompts in `human_turns`
     that a fork brought along; `team` is the team of agents that it belongs to or leads; `home` is the folder
     a worktree was entered from. `answered` counts a person's answers
     to questions, `refused` the refusals with words of theirs; neither is a human turn.

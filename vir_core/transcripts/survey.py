@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -175,7 +176,14 @@ class _Kept:
             with self._path.open("rb") as handle:
                 length = int.from_bytes(handle.read(8), "big")
                 content = handle.read(min(length, _LARGEST))
-            loaded = _decoder.decode(content)
+            # Hundreds of thousands of small objects, none of them garbage: looking for some would take as long again.
+            collecting = gc.isenabled()
+            gc.disable()
+            try:
+                loaded = _decoder.decode(content)
+            finally:
+                if collecting:
+                    gc.enable()
         except (OSError, msgspec.MsgspecError, UnicodeError):
             return _Cache(LAYOUT)
         if loaded.layout != LAYOUT:
