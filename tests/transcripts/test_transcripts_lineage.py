@@ -60,7 +60,9 @@ def test_archived_duplicate_is_the_same_session(codex, tmp_path: Path) -> None:
     archived.parent.mkdir()
     archived.write_bytes(live.read_bytes())
     lineage = lineage_of(tmp_path)
-    assert [(thread.key, len(thread.files)) for thread in lineage.threads] == [(f"codex:{file.ident}", 2)]
+    assert [(thread.key, [one.path for one in thread.files]) for thread in lineage.threads] == [
+        (f"codex:{file.ident}", [str(live)])
+    ]
 
 
 def test_subagents_stay_apart_and_name_their_parent(claude, tmp_path: Path) -> None:

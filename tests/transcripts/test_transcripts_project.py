@@ -43,7 +43,7 @@ def test_case_counts_where_the_host_lets_it() -> None:
         ("/home/sam/shop/.worktrees/2", "/home/sam/shop"),
         ("D:\\Work\\Shop", "d:/work/shop"),
         ("d:/work/shop", "d:/work/shop"),
-        ("\\\\nas\\Share\\shop", "//nas/Share/shop"),
+        ("\\\\nas\\Share\\shop", "//nas/share/shop"),
         ("/", "/"),
         ("", ""),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import msgspec
 
@@ -59,8 +59,14 @@ def verb_parser(verb: Verb) -> argparse.ArgumentParser:
     )
     for name, kind, default in _fields(verb):
         _add(parser, verb, name, kind, default)
-    if verb.name == "runs":
-        parser.add_argument("words", nargs="*", metavar="undo ID", help="take a run back (same as --undo ID)")
+    if verb.words:
+        first = "|".join(verb.words)
+        parser.add_argument(
+            "words",
+            nargs="*",
+            metavar=f"{first} NAME",
+            help=f"the same as --{' NAME, --'.join(verb.words.values())} NAME",
+        )
     elif not verb.positional:
         parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument(
@@ -118,12 +124,12 @@ def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
     """What was given, as fields of the request; what was not given is left to the request's defaults."""
     given = given_fields(verb, parsed)
     words = [word for word in getattr(parsed, "words", []) if word != "-"]
-    if verb.name == "runs" and words:
-        if words[0] != "undo" or len(words) != 2:
-            raise UsageError(
-                f"unrecognized words: {' '.join(words)}", "usage: vir_core runs [undo ID] [--vault VAULT] [--json]"
-            )
-        given["undo"] = words[1]
+    if verb.words and words:
+        field = verb.words.get(words[0])
+        many = any(name == field and str(kind).startswith("tuple") for name, kind, _default in _fields(verb))
+        if field is None or len(words) < 2 or (len(words) > 2 and not many):
+            raise UsageError(f"unrecognized words: {' '.join(words)}", usage(verb))
+        given[field] = [*cast("list[str]", given.get(field, [])), *words[1:]] if many else words[1]
     elif words:
         raise UsageError(f"unrecognized words: {' '.join(words)}", usage(verb))
     for name, _kind, default in _fields(verb):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vir_core.contract import (
     DoctorReply,
+    Explained,
     HistoryReply,
     InitReply,
     JournalReply,
     KeptNote,
+    ProjectInfo,
+    ProjectsReply,
     QueryReply,
     Reply,
     Request,
@@ -44,6 +48,9 @@ SKIP_WORDS: Mapping[str, str] = {
     "over_limit": "wait for the next run (--limit)",
     "not_asked": "were not asked for (--session)",
     "not_a_session": "are not sessions",
+    "excluded": "belong to projects you left out",
+    "undecided": "wait for you to decide about their project (vir_core projects)",
+    "given": "belong to projects that another vault has",
 }
 KEPT_WORDS: Mapping[str, str] = {
     "edited": "you changed it",
@@ -176,7 +183,102 @@ def _runs(reply: RunsReply) -> str:
     return "\n".join([*lines, "", "Take one back:  vir_core runs undo ID"])
 
 
+TURN_WORDS: Mapping[str, str] = {
+    "prompt": "typed by you",
+    "queued": "typed by you while the agent was busy",
+    "answer": "your answers to its questions",
+    "refusal": "your words when you refused something",
+    "command": "slash and ! commands",
+    "task": "tasks that another agent or a program wrote",
+    "plan": "plans you handed over",
+    "interrupt": "times you stopped it",
+    "assistant": "said by the agent",
+    "tool_call": "things it ran",
+    "tool_result": "results",
+    "error": "errors",
+    "injected": "put in by programs: reminders, hooks, summaries",
+}
+
+
+def _explained(page: Explained) -> str:
+    """One session as a page: what, why, which lines, what would change it."""
+    info = page.session
+    when = " to ".join(part[:16].replace("T", " ") for part in (info.started, info.ended) if part) or "no date"
+    lines = [line(page.what), ""]
+    lines += [f"session   {line(page.key)}", f"file      {line(info.path)}"]
+    lines += [f"          {line(path)}" for path in page.files if path != info.path]
+    lines += [f"project   {line(info.project)}  ({line(info.cwd) or 'no folder recorded'})", f"when      {when}"]
+    state = info.reason or info.state
+    lines.append(f"standing  {SKIP_WORDS.get(state, DRIVER_WORDS.get(state, state))}")
+    if page.note:
+        lines.append(f"note      {line(page.note)}")
+    if page.parent:
+        lines.append(f"started by {line(page.parent)}")
+    if page.follows:
+        lines.append(f"its plan was made in {line(page.follows)}")
+    if page.children:
+        lines.append(
+            f"{count(len(page.children), 'helper')}: {line(', '.join(page.children[:4]))}{' …' if len(page.children) > 4 else ''}"
+        )
+    lines += ["", "Why:", *(f"  - {line(why)}" for why in page.why)]
+    if page.lines:
+        lines += ["", "Lines that say so:"]
+        lines += [f"  {one.n:>6}  {line(one.says)}" + (f": {line(one.text)}" if one.text else "") for one in page.lines]
+    if page.turns:
+        words = (
+            TURN_WORDS
+            if info.driver in ("human", "plan_handoff")
+            else {**TURN_WORDS, "prompt": "prompts", "queued": "queued prompts"}
+        )
+        lines += ["", "In it:", *counts(page.turns, words)]
+    lines += ["", "What would change it:", *(f"  - {line(change)}" for change in page.changes)]
+    return "\n".join(lines)
+
+
+DECISION_WORDS: Mapping[str, str] = {
+    "include": "read",
+    "exclude": "left out",
+    "ask": "waits for you",
+    "given": "in another vault",
+}
+
+
+def _projects(reply: ProjectsReply) -> str:
+    if not reply.projects:
+        return "\n".join(["No sessions were found, so there are no projects yet.", *_failed(reply.failed)])
+    yours = [info for info in reply.projects if info.sessions or info.notes or info.by == "you"]
+    named = Counter(info.name.casefold() for info in yours)
+    lines = [f"{'project':<28} {'sessions':>8} {'to read':>8} {'notes':>6}  decision"]
+    for info in yours:
+        lines.append(_project(info))
+        if named[info.name.casefold()] > 1:
+            lines.append(f"  {info.id}  {line(info.places[0] if info.places else info.key)}")
+    if others := len(reply.projects) - len(yours):
+        lines.append(f"{count(others, 'more', 'more')} with sessions of scripts and agents only.")
+    if reply.patterns:
+        lines += ["", "Patterns:"]
+        lines += [
+            f"  {line(one.pattern)}: {DECISION_WORDS[one.decision]} ({count(one.projects, 'project')})"
+            for one in reply.patterns
+        ]
+    if reply.default == "ask":
+        lines += ["", "This is not the first vault of this machine, so every project waits until you include it here."]
+    lines += ["", "Decide:  vir_core projects include|exclude|ask NAME   (notes that exist stay as they are)"]
+    return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def _project(info: ProjectInfo) -> str:
+    how = DECISION_WORDS[info.decision]
+    if info.by == "pattern":
+        how += f" (pattern {line(info.pattern)})"
+    elif info.by == "you":
+        how += " (you decided)"
+    return f"{line(info.name)[:28]:<28} {info.sessions:>8} {info.pending:>8} {info.notes:>6}  {how}"
+
+
 def _sessions(reply: SessionsReply) -> str:
+    if reply.explained is not None:
+        return "\n".join([_explained(reply.explained), *_failed(reply.failed)])
     lines: list[str] = []
     for item in reply.sessions:
         when = (item.ended or item.started)[:16].replace("T", " ") or "no date"
@@ -307,6 +409,7 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "run": _run,
     "runs": _runs,
     "sessions": _sessions,
+    "projects": _projects,
     "query": _query,
     "doctor": _doctor,
     "history": _history,

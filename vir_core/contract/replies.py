@@ -148,8 +148,83 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class SourceLine(Struct, frozen=True, kw_only=True):
+    """A line of a transcript that says who drove it: `n` counts from 1, `says` is what it tells, `text` what stands there,
+    shortened and without secrets."""
+
+    n: int
+    at: str
+    says: str
+    text: str
+
+
+class Explained(Struct, frozen=True, kw_only=True):
+    """Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so;
+    `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the
+    session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened;
+    `note` is the path of its note, relative to the vault root, or empty."""
+
+    key: str
+    session: SessionInfo
+    what: str
+    why: tuple[str, ...]
+    lines: tuple[SourceLine, ...]
+    changes: tuple[str, ...]
+    turns: dict[str, int] = {}
+    prompts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    parent: str = ""
+    children: tuple[str, ...] = ()
+    follows: str = ""
+    note: str = ""
+
+
 class SessionsReply(Reply, frozen=True, kw_only=True):
+    """`explained` is there when one session was asked about; `sessions` is empty then."""
+
     sessions: tuple[SessionInfo, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    explained: Explained | None = None
+
+
+Decision = Literal["include", "exclude", "ask", "given"]
+
+
+class ProjectInfo(Struct, frozen=True, kw_only=True):
+    """One project that sessions were found of or notes exist of. `decision` says whether a run distils it, `by` who decided:
+    you, pattern or default; `to` is the vault it was given to. `sessions` counts those a default run would take, `pending`
+    those of them that no run has settled, `others` the rest (copies, scripts, agents); `newest` is the end of the last."""
+
+    id: str
+    name: str
+    key: str
+    decision: Decision
+    by: str
+    to: str = ""
+    pattern: str = ""
+    sessions: int = 0
+    pending: int = 0
+    others: int = 0
+    notes: int = 0
+    newest: str = ""
+    places: tuple[str, ...] = ()
+
+
+class PatternInfo(Struct, frozen=True, kw_only=True):
+    pattern: str
+    decision: Decision
+    projects: int
+
+
+class ProjectsReply(Reply, frozen=True, kw_only=True):
+    """`default` is what counts for a project that nobody decided about; `changed` are the names of what was decided now."""
+
+    vault: str = ""
+    folder: str = ""
+    default: Decision = "include"
+    projects: tuple[ProjectInfo, ...] = ()
+    patterns: tuple[PatternInfo, ...] = ()
+    changed: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
 
 

@@ -62,9 +62,25 @@ class RunsRequest(Request, frozen=True, kw_only=True):
 
 
 class SessionsRequest(Request, frozen=True, kw_only=True):
+    """`explain` is a session's id, key or file: the reply then says of this one what it is and why."""
+
     vault: str = ""
     claude_dir: tuple[str, ...] = ()
     codex_dir: tuple[str, ...] = ()
+    explain: str = ""
+
+
+class ProjectsRequest(Request, frozen=True, kw_only=True):
+    """Without a decision it lists. `include`, `exclude` and `ask` take names, ids, or patterns with `*`, `?` or `[` that are
+    held against name and key; `give` takes projects that the vault `vault` shall have, and no other vault of this machine."""
+
+    vault: str = ""
+    claude_dir: tuple[str, ...] = ()
+    codex_dir: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    give: tuple[str, ...] = ()
 
 
 class QueryRequest(Request, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "history": (requests.HistoryRequest, replies.HistoryReply),
     "init": (requests.InitRequest, replies.InitReply),
     "journal": (requests.JournalRequest, replies.JournalReply),
+    "projects": (requests.ProjectsRequest, replies.ProjectsReply),
     "query": (requests.QueryRequest, replies.QueryReply),
     "run": (requests.RunRequest, replies.RunReply),
     "runs": (requests.RunsRequest, replies.RunsReply),

@@ -14,6 +14,8 @@ from msgspec import Struct
 from vir_core import __version__
 from vir_core.contract import Failure, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
 from vir_core.index import Index, IndexUnusable, bring_up_to_date
+from vir_core.ingest.places import Places
+from vir_core.ingest.projects import read_policy
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.writing import Desk, Distilled
@@ -21,7 +23,6 @@ from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
 from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
 from vir_core.text import clean, random_id
-from vir_core.transcripts import Project, SessionFacts, project_of
 from vir_core.vault import FOLDERS, Seen, SeenTable, Vault, adopt, find_vault, path_key, resolve, walk
 
 OnProgress = Callable[[Progress], None]
@@ -165,21 +166,20 @@ def _kept_promises(house: _House, refused: list[Failure]) -> bool:
 
 
 def _plan(house: _House, sources: Sources, request: RunRequest) -> RunPlan:
-    # Codex writes down the remote of a repository and Claude Code does not; a folder that one of them names is the other's too.
-    remotes = {facts.cwd: facts.remote for facts in sources.sessions if facts.remote}
-
-    def project(facts: SessionFacts) -> Project:
-        return project_of(facts.cwd, device=house.device, remote=facts.remote or remotes.get(facts.cwd, ""))
-
-    return plan_run(
+    places = Places(sources.sessions, house.device)
+    plan = plan_run(
         sources.lineage,
         house.reading.projection,
         house.observation,
         request,
-        project=project,
+        project=places.project,
         device=house.device,
         now=datetime.now(UTC),
+        policy=read_policy(house.reading.projection, house.vault),
     )
+    if not request.dry_run:
+        places.keep()
+    return plan
 
 
 def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:

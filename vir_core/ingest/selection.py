@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
+from vir_core.ingest.policy import Policy
 from vir_core.memory import Memory, Observation, SessionState
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
@@ -120,8 +121,10 @@ def plan_run(
     project: Callable[[SessionFacts], Project],
     device: str,
     now: datetime,
+    policy: Policy | None = None,
 ) -> RunPlan:
     """Decides for every thread. Raises `RequestError` when a filter names nothing."""
+    policy = policy or Policy()
     plan = _Plan()
     asked = frozenset(request.session)
     drivers = TAKEN | frozenset(request.driver)
@@ -145,7 +148,8 @@ def plan_run(
         elif since is not None and ((ended := moment(facts.ended)) is None or ended < since):
             plan.skip("too_old")
         else:
-            _decide(plan, thread, key, projects[facts.path], memory, observation, device, forced=hit)
+            left = "" if hit else policy.skips(projects[facts.path], named=only is not None)
+            _decide(plan, thread, key, projects[facts.path], memory, observation, device, forced=hit, left=left)
     if missing := asked - named:
         raise RequestError(
             f"No session here is called {sorted(missing)[0]!r}.", "`vir_core sessions` lists them with their ids."
@@ -163,7 +167,9 @@ def _decide(
     device: str,
     *,
     forced: bool,
+    left: str,
 ) -> None:
+    """`left` is why sessions of the project are left out; what was distilled before that was decided stays as it is."""
     facts, note = thread.speaker, note_id(key)
     settled = memory.sessions.get(key)
     if settled is not None and settled.outcome and not forced and not gained(facts, settled):
@@ -171,6 +177,9 @@ def _decide(
             plan.unchanged += 1
         else:
             plan.skip(settled.outcome)
+        return
+    if left:
+        plan.skip(left)
         return
     if reason := kept_reason(note, memory, observation, device, forced=forced):
         files = observation.present.get(note) or next(iter(observation.waiting.get(note, ())), None)

@@ -7,41 +7,62 @@ from pathlib import Path
 
 from vir_core import __version__
 from vir_core.contract import SessionInfo, SessionsReply, SessionsRequest
+from vir_core.ingest.places import Places
+from vir_core.ingest.policy import Policy
+from vir_core.ingest.projects import read_policy
 from vir_core.ingest.selection import TAKEN, gained, session_key
 from vir_core.ingest.sources import find_sources, read_sources
-from vir_core.journal import Journal
+from vir_core.journal import Journal, Texts
 from vir_core.memory import Memory
-from vir_core.transcripts import SessionFacts, Thread, project_of
-from vir_core.vault import NoVault, find_vault, resolve
+from vir_core.transcripts import Project, SessionFacts, Thread
+from vir_core.vault import NoVault, Vault, find_vault, resolve
 
 
 def sessions(request: SessionsRequest) -> SessionsReply:
-    """Works without a vault; then every session that a run would take is new. Newest first."""
-    memory, device = _memory(request)
+    """Works without a vault; then every session that a run would take is new. Newest first. With `explain` it tells of one
+    session; raises `RequestError` when none is called so."""
+    vault, memory, device = _memory(request)
+    policy = read_policy(memory, vault) if vault else Policy()
     sources = read_sources(find_sources(request))
+    places = Places(sources.sessions, device)
+    if request.explain:
+        from vir_core.ingest.explain import explain
+
+        def info(facts: SessionFacts, thread: Thread) -> SessionInfo:
+            return session_info(facts, thread, memory, places.project(facts), policy)
+
+        def note_path(note: str) -> str:
+            written = memory.notes[note].written if note in memory.notes else None
+            text = Texts(vault.store).get(written.text) if vault and written else None
+            return str(text.header.get("path", "")) if text else ""
+
+        return SessionsReply(
+            explained=explain(request.explain, sources, memory, info, note_path), failed=sources.failures
+        )
     infos: list[SessionInfo] = []
     for thread in sources.lineage.threads:
         for facts in thread.files:
-            infos.append(_info(facts, thread, memory, device))
+            infos.append(session_info(facts, thread, memory, places.project(facts), policy))
     infos.sort(key=lambda info: (info.ended or info.started, info.path), reverse=True)
     return SessionsReply(sessions=tuple(infos), failed=sources.failures)
 
 
-def _memory(request: SessionsRequest) -> tuple[Memory, str]:
+def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
     try:
         vault = find_vault(request.vault, environ, Path.cwd())
     except NoVault:
         if request.vault:
             raise
-        return Memory(), ""
+        return None, Memory(), ""
     device = resolve(vault).device
     state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return journal.read(Memory).projection, device
+    return vault, journal.read(Memory).projection, device
 
 
-def _info(facts: SessionFacts, thread: Thread, memory: Memory, device: str) -> SessionInfo:
-    state, reason = _standing(facts, thread, memory)
+def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:
+    """One file as the wire shows it, and what became of its session."""
+    state, reason = _standing(facts, thread, memory, policy.skips(project, named=False))
     return SessionInfo(
         path=facts.path,
         source=facts.source,
@@ -51,7 +72,7 @@ def _info(facts: SessionFacts, thread: Thread, memory: Memory, device: str) -> S
         certainty=facts.certainty,
         evidence=facts.evidence,
         human_turns=facts.human_turns,
-        project=project_of(facts.cwd, device=device, remote=facts.remote).name,
+        project=project.name,
         cwd=facts.cwd,
         branch=facts.branch,
         started=facts.started,
@@ -64,7 +85,7 @@ def _info(facts: SessionFacts, thread: Thread, memory: Memory, device: str) -> S
     )
 
 
-def _standing(facts: SessionFacts, thread: Thread, memory: Memory) -> tuple[str, str]:
+def _standing(facts: SessionFacts, thread: Thread, memory: Memory, left: str) -> tuple[str, str]:
     if facts.path != thread.speaker.path:
         return "skipped", "copy"
     settled = memory.sessions.get(session_key(thread, memory))
@@ -74,4 +95,4 @@ def _standing(facts: SessionFacts, thread: Thread, memory: Memory) -> tuple[str,
         return ("noted", "") if settled.outcome == "noted" else ("settled", settled.outcome)
     if facts.driver not in TAKEN and facts.certainty != "unsure":
         return "skipped", facts.driver
-    return "new", ""
+    return ("skipped", left) if left else ("new", "")

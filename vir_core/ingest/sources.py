@@ -9,9 +9,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vir_core.contract import DoctorRequest, Failure, Progress, RequestError, RunRequest, SessionsRequest
+from vir_core.contract import (
+    DoctorRequest,
+    Failure,
+    Progress,
+    ProjectsRequest,
+    RequestError,
+    RunRequest,
+    SessionsRequest,
+)
 from vir_core.machine import claude_projects_dirs, codex_home_dirs, state_home
-from vir_core.transcripts import Found, Lineage, SessionFacts, Trouble, find, join_lineage, survey
+from vir_core.transcripts import Found, Lineage, SessionFacts, Trouble, find, join_lineage, survey, with_automated
 
 SCAN = "scan"
 
@@ -28,7 +36,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def find_sources(request: RunRequest | SessionsRequest | DoctorRequest) -> Found:
+def find_sources(request: RunRequest | SessionsRequest | ProjectsRequest | DoctorRequest) -> Found:
     """Looks where the request says, else where the agents keep their files. A default that is not there is no failure."""
     if request.claude_dir or request.codex_dir:
         return find([_path(name) for name in request.claude_dir], [_path(name) for name in request.codex_dir])
@@ -46,10 +54,11 @@ def read_sources(found: Found, tell: Callable[[Progress], None] | None = None) -
 
     home = state_home()
     result = survey(found, home / SCAN if home.is_dir() else None, report)
-    drivers = Counter(facts.driver for facts in result.sessions)
+    facts, lineage = with_automated(result.sessions, join_lineage(result.sessions))
+    drivers = Counter(one.driver for one in facts)
     return Sources(
-        sessions=result.sessions,
-        lineage=join_lineage(result.sessions),
+        sessions=facts,
+        lineage=lineage,
         others=result.others,
         failures=tuple(Failure(path=one.path, stage=one.stage, message=one.message) for one in result.failures),
         drivers=dict(sorted(drivers.items())),

@@ -12,12 +12,21 @@ from vir_core.memory.acts import (
     LinesGivenUp,
     NotesUndone,
     NoteWritten,
+    ProjectDecided,
     Rejected,
     RunFinished,
     SessionJoined,
     SessionSettled,
 )
-from vir_core.memory.facts import Memory, NoteState, RunState, SessionState, Written, understands
+from vir_core.memory.facts import (
+    Memory,
+    NoteState,
+    ProjectState,
+    RunState,
+    SessionState,
+    Written,
+    understands,
+)
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
@@ -39,6 +48,8 @@ __all__ = [
     "NoteWritten",
     "NotesUndone",
     "Observation",
+    "ProjectDecided",
+    "ProjectState",
     "Promise",
     "Rejected",
     "Row",

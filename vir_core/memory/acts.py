@@ -93,6 +93,16 @@ class Lifted(Struct, frozen=True, kw_only=True):
     after: str = ""
 
 
+class ProjectDecided(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person decided about distilling a project: include, exclude, ask, or given to the vault `to`. The subject is
+    the project's id, or `pattern:<digest>` for all whose name or key fit a pattern; `text` is the digest of the text that
+    holds the pattern, or the project's name, in words. A preference: it withholds nothing and notes stay as they are."""
+
+    decision: str
+    text: str = ""
+    to: str = ""
+
+
 class NotesUndone(Struct, frozen=True, kw_only=True):
     run: str = ""
 

@@ -22,6 +22,7 @@ from vir_core.memory.acts import (
     LinesGivenUp,
     NotesUndone,
     NoteWritten,
+    ProjectDecided,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -104,6 +105,16 @@ class RunState(Struct, array_like=True):
     undone: int = 0
 
 
+class ProjectState(Struct, array_like=True):
+    """What was last decided about the projects that `subject` names: a project's id, or `pattern:<digest>`."""
+
+    subject: str
+    stamp: Stamp = ZERO
+    decision: str = ""
+    text: str = ""
+    to: str = ""
+
+
 class State(Struct):
     """All but the two large tables."""
 
@@ -112,6 +123,7 @@ class State(Struct):
     newer: dict[str, str] = {}
     ignored: dict[str, int] = {}
     unreadable: int = 0
+    projects: dict[str, ProjectState] = {}
 
 
 _PART = struct.Struct(">Q")
@@ -131,6 +143,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("held", Held),
         ("lifted", Lifted),
         ("notes_undone", NotesUndone),
+        ("project_decided", ProjectDecided),
         ("segment_started", SegmentStarted),
         ("lines_given_up", LinesGivenUp),
     )
@@ -177,6 +190,11 @@ class Memory:
     @property
     def runs(self) -> Mapping[str, RunState]:
         return self.state.runs
+
+    @property
+    def projects(self) -> Mapping[str, ProjectState]:
+        """Decisions about projects, by project id or `pattern:<digest>`."""
+        return self.state.projects
 
     @property
     def newer(self) -> Mapping[str, str]:
@@ -355,6 +373,11 @@ class Memory:
         note.undone = max(note.undone, line.stamp)
         if act.run:
             self._run(act.run).undone += 1
+
+    def _apply_project_decided(self, line: Line, act: ProjectDecided) -> None:
+        known = self.state.projects.get(line.subject)
+        if known is None or line.stamp > known.stamp:
+            self.state.projects[line.subject] = ProjectState(line.subject, line.stamp, act.decision, act.text, act.to)
 
 
 # By action: looked up once a line, a hundred thousand times a replay.

@@ -21,6 +21,7 @@ from vir_core.memory.acts import (
     Held,
     LinesGivenUp,
     NotesUndone,
+    ProjectDecided,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -188,7 +189,7 @@ class Gate:
                 self._withhold(line.subject, "archived")
             case RunFinished():
                 self._header.last_run = max(self._header.last_run, line.when)
-            case SessionSettled() | SessionJoined() | SegmentStarted() | LinesGivenUp():
+            case SessionSettled() | SessionJoined() | SegmentStarted() | LinesGivenUp() | ProjectDecided():
                 pass
             case _:
                 return False

@@ -4,12 +4,15 @@ writes but the survey's own cache, and a broken line never costs the rest of its
 
 from __future__ import annotations
 
+from vir_core.transcripts.automated import with_automated
 from vir_core.transcripts.condense import Condensed, CondensedTurn, condense
+from vir_core.transcripts.explain import TellingLine, telling_lines
 from vir_core.transcripts.find import Found, find
 from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
-from vir_core.transcripts.project import Project, project_of
+from vir_core.transcripts.project import Project, named_project, normal_path, project_of
 from vir_core.transcripts.provenance import NOT_THE_PERSON
 from vir_core.transcripts.reading import Transcript, read_thread, read_turns
+from vir_core.transcripts.scrub import scrub_all
 from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
 from vir_core.transcripts.survey import Survey, survey
 from vir_core.transcripts.turns import HUMAN_PROMPTS, HUMAN_WORDS, Turn, TurnKind
@@ -27,6 +30,7 @@ __all__ = [
     "SessionFacts",
     "SourceFile",
     "Survey",
+    "TellingLine",
     "Thread",
     "Transcript",
     "Trouble",
@@ -35,8 +39,13 @@ __all__ = [
     "condense",
     "find",
     "join_lineage",
+    "named_project",
+    "normal_path",
     "project_of",
     "read_thread",
     "read_turns",
+    "scrub_all",
     "survey",
+    "telling_lines",
+    "with_automated",
 ]

@@ -3,450 +3,552 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from itertools import islice
 
 import msgspec
 from msgspec import Raw, Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
-from vir_core.transcripts.provenance import NOT_THE_PERSON, ClaudeSignals, claude_driver
-from vir_core.transcripts.session import SessionFacts
-from vir_core.transcripts.stamps import utc
-from vir_core.transcripts.tools import call_text, result_text
+from vir_core.transcripts.claude_lines import (
+    CONVERSATION,
+    KNOWN,
+    MACHINE_ORIGINS,
+    NOTHING,
+    Attachment,
+    Block,
+    Message,
+    Record,
+    Used,
+    WorktreeState,
+    block_text,
+    blocks_of,
+    fork_of,
+    one_record,
+    origin_of,
+    read_user_text,
+    records_of,
+    without_injected,
+)
+from vir_core.transcripts.lines import lines_of
+from vir_core.transcripts.provenance import (
+    MARKS_KEPT,
+    MORE,
+    NOT_THE_PERSON,
+    ClaudeSignals,
+    claude_driver,
+    kept_marks,
+    mark_of,
+    scheduled,
+)
+from vir_core.transcripts.session import SessionFacts, Usage
+from vir_core.transcripts.stamps import exact, utc
+from vir_core.transcripts.tools import call_text, result_text, spilled_to
 from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn, TurnKind
 
-NOTHING = Raw(b"")
+__all__ = ["ClaudeFacts", "ClaudeState", "ClaudeTurns", "read_user_text"]
+
 UUIDS_KEPT = 4
+REMEMBERED = 150_000
+"""Records whose ids are remembered to count a repeated one once; twice as many at most, some 40 MB. A repeat from further
+back counts again."""
 INJECTED_CAP = 2_000
 """Characters kept of injected text: nobody distils it, a reader may want to see what it was."""
+COMPARED = 20_000
+"""Characters of a prompt that are looked at to tell it from another."""
 
-CONVERSATION = frozenset({"user", "assistant"})
-KNOWN = CONVERSATION | {
-    "progress", "file-history-snapshot", "file-history-delta", "system", "queue-operation", "summary", "attachment",
-    "permission-mode", "mode", "last-prompt", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
-    "pr-link", "worktree-state", "relocated", "frame-link", "bridge-session", "bridge_status", "atis-latch",
-    "isolation-latch", "tag", "ended", "attribution-snapshot", "content-replacement", "cost-state",
-    "conversation_reset", "companion_intro",
-}  # fmt: skip
-_MACHINE_ORIGINS = frozenset({"task-notification", "auto-continuation", "peer", "coordinator", "teammate"})
-
-_injected_block = re.compile(
-    r"<(system-reminder|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|session-start-hook"
-    r"|claude-mem-context|local-command-caveat)\b[^>]*>.*?</\1>\s*",
-    re.DOTALL,
-)
-_machine_openings = (
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<local-command-caveat>",
-    "Caveat: The messages below",
-    "<task-notification>",
-    "<agent-notification>",
-    "<teammate-message",
-    "<user-prompt-submit-hook>",
-    "<system-reminder>",
-    "<observed_from_primary_session>",
-    "<command-contents>",
-    "This session is being continued from a previous conversation",
-    "Unknown skill: ",
-    "Unknown slash command: ",
-    "Commands are in the form `/command [args]`",
-)
-_slash = re.compile(r"/[A-Za-z][\w:.-]*\Z")
-_tag = re.compile(r"<(command-name|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
-_shell_output = re.compile(r"</?bash-(?:stdout|stderr)>")
-_plain_content = re.compile(rb'"content": ?"')
-_object = re.compile(rb"\s*\{")
+_whole_uuid = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _said = re.compile(r"the user said:\s*(.*)\Z", re.DOTALL)
 _answered = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 _refused = "The user doesn't want to proceed"
 _plan_refused = "The agent proposed a plan that was rejected"
-_uuid = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
 
 
-class Record(Struct):
-    """The fields of a line that are used; everything nested stays undecoded until somebody asks."""
+class Prompt(Struct, array_like=True):
+    """A prompt as far as the facts need it: `same` tells it from others, `order` is its place among prompts and queue lines."""
 
-    type: str | None = None
-    uuid: str | None = None
-    timestamp: str | float | None = None
-    sessionId: str | None = None
-    session_id: str | None = None
-    agentId: str | None = None
-    cwd: str | None = None
-    gitBranch: str | None = None
-    version: str | None = None
-    entrypoint: str | None = None
-    promptSource: str | None = None
-    operation: str | None = None
-    isSidechain: bool | None = None
-    isMeta: bool | None = None
-    isCompactSummary: bool | None = None
-    isVisibleInTranscriptOnly: bool | None = None
-    isApiErrorMessage: bool | None = None
-    summary: str | None = None
-    leafUuid: str | None = None
-    customTitle: str | None = None
-    aiTitle: str | None = None
-    planContent: str | None = None
-    message: Raw = NOTHING
-    toolUseResult: Raw = NOTHING
-    sourceToolAssistantUUID: Raw = NOTHING
-    attachment: Raw = NOTHING
-    content: Raw = NOTHING
-    origin: Raw = NOTHING
-    forkedFrom: Raw = NOTHING
-    turnCompanion: Raw = NOTHING
-    permissionMode: Raw = NOTHING
-    thinkingMetadata: Raw = NOTHING
-    todos: Raw = NOTHING
+    id: str
+    same: bytes
+    order: int
+    copied: bool = False
+    mark: str = ""
 
 
-class Message(Struct):
-    id: str | None = None
-    model: str | None = None
-    content: Raw = NOTHING
+class Queued(Struct, array_like=True):
+    """Text typed while the agent was busy, until it is known whether another record repeats it. `id` is made of its time:
+    queue lines have no uuid, and that is the steadiest they have."""
 
-
-class Block(Struct):
-    type: str | None = None
-    text: str | None = None
-    id: str | None = None
-    name: str | None = None
-    tool_use_id: str | None = None
-    is_error: bool | None = None
-    input: Raw = NOTHING
-    content: Raw = NOTHING
-
-
-class Origin(Struct):
-    kind: str | None = None
-
-
-class Attachment(Struct):
-    type: str | None = None
-    prompt: Raw = NOTHING
-    content: Raw = NOTHING
-    commandMode: str | None = None
-    isMeta: bool | None = None
-    origin: Raw = NOTHING
-
-
-class Fork(Struct):
-    sessionId: str | None = None
-
-
-class Queued(Struct):
-    """Text typed while the agent was busy, until it is known whether another record repeats it."""
-
+    id: str
+    same: bytes
+    order: int
     text: str
     at: str
     side: bool
     place: int
+    mark: str = ""
     open: bool = True
     dropped: bool = False
 
 
-class Said(NamedTuple):
-    kind: TurnKind
-    text: str
-    ide: bool = False
+class ClaudeState(Struct):
+    """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
 
-
-def read_user_text(text: str) -> Said:
-    """What a `user` text is: a prompt, a command, an interrupt, or machine text. Injected blocks are taken out first,
-    because editors and hooks put them before and after what a person typed."""
-    own = _injected_block.sub("", text).strip()
-    ide = own != text.strip() and "<ide_" in text
-    if not own:
-        return Said("injected", text)
-    if own.startswith("[Request interrupted by user"):
-        return Said("interrupt", own)
-    if own.startswith(("<command-name>", "<command-message>")):
-        tags = dict(_tag.findall(own))
-        name = tags.get("command-name", "").strip()
-        return Said("command", f"{name} {tags.get('command-args', '').strip()}".strip(), ide)
-    if own.startswith("<bash-input>"):
-        return Said("command", "! " + dict(_tag.findall(own)).get("bash-input", "").strip(), ide)
-    if own.startswith(("<bash-stdout>", "<bash-stderr>")):
-        return Said("tool_result", _shell_output.sub("", own).strip())
-    if own.startswith(_machine_openings):
-        return Said("injected", own)
-    if _slash.match(own):
-        return Said("command", own, ide)
-    return Said("prompt", own, ide)
+    lines: int = 0
+    bad: int = 0
+    records: int = 0
+    snake: int = 0  # lines that name their session in snake case only
+    unknown: dict[str, int] = {}
+    seen: ClaudeSignals = msgspec.field(default_factory=ClaudeSignals)
+    uuids: dict[str, None] = {}
+    older: dict[str, None] = {}
+    first: list[str] = []
+    sessions: dict[str, int] = {}
+    agent: str = ""
+    cwds: dict[str, None] = {}
+    branches: dict[str, None] = {}
+    started: str = ""
+    ended: str = ""
+    fork: str = ""
+    custom_title: str = ""
+    ai_title: str = ""
+    summaries: dict[str, str] = {}
+    queue: list[Queued] = []
+    prompts: list[Prompt] = []
+    order: int = 0
+    answered: int = 0
+    refused: int = 0
+    questions: list[str] = []
+    after: list[str] = []
+    follows: str = ""
+    opens_compacted: bool = False
+    home: str = ""
+    used: dict[str, Used] = {}
+    spent: Usage = Usage()
 
 
 class ClaudeFacts:
     """Feeds on the lines of one file and sums them up. `ClaudeTurns` keeps the turns as well; both see the same lines
     and decide the same way who spoke."""
 
-    def __init__(self, layout: str, stem: str, folder_session: str) -> None:
-        self.lines = 0
-        self.bad = 0
-        self.recognised = 0
-        self.stream_json = 0
-        self.unknown: dict[str, int] = {}
-        self._seen = ClaudeSignals(layout=layout, entrypoints=set())
+    def __init__(self, layout: str, stem: str, folder_session: str, state: ClaudeState | None = None) -> None:
+        self.state = state or ClaudeState()
+        self.state.seen.layout = layout
         self._stem = stem
         self._folder_session = folder_session
-        self._uuids: set[str] = set()
-        self._first_uuids: list[str] = []
-        self._last_uuids: deque[str] = deque(maxlen=UUIDS_KEPT)
-        self._sessions: dict[str, int] = {}
-        self._agent = ""
-        self._cwds: dict[str, None] = {}
-        self._branches: dict[str, None] = {}
-        self._started = self._ended = ""
-        self._fork = ""
-        self._custom_title = self._ai_title = ""
-        self._summaries: dict[str, str] = {}
-        self._queue: list[Queued] = []
-        self._prompts: list[tuple[str, str, bool]] = []  # id, text, side; in file order
-        self._last_time = ""
-        self._line = b""
-        self._last_place: tuple[str | None, ...] = ()
+        self._marks = {one.mark for one in (*self.state.prompts, *self.state.queue)}
+        self._cwd: str | None = None
+        self._branch: str | None = None
+        self._version: str | None = None
+        self._entrypoint: str | None = None
 
     def is_stream_json(self) -> bool:
         """Whether the lines are a program's stdout: it names the session in snake case only, and gives no times."""
-        return self.stream_json > 0 and not self._sessions and not self._started
+        return self.state.snake > 0 and not self.state.sessions and not self.state.started
 
     # -- lines
 
-    def feed(self, line: bytes) -> None:
-        self.lines += 1
-        self._line = line
-        at = line.find(b'"type":"progress"', 0, 2048)
-        # Only a key of the record itself has no other brace before it; inside strings quotes are escaped.
-        if at > 0 and line.find(b"{", 1, at) < 0 and line.endswith(b"}"):
-            self.recognised += 1
+    def feed_block(self, block: bytes) -> None:
+        """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
+        records = records_of(block)
+        if records is None:
+            for line in lines_of(block):
+                self.feed(line)
             return
+        self.state.lines += len(records)
+        self._take_all(records)
+
+    def feed(self, line: bytes) -> None:
+        """One line without its end."""
+        self.state.lines += 1
         try:
-            record = _records.decode(line)
+            record = one_record(line)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             self._feed_odd(line)
             return
-        self._take(record)
+        self._take_all((record,))
 
     def _feed_odd(self, line: bytes) -> None:
         record = loose.decode_as(Record, line)
         if record is not None:
-            self._take(record)
+            self._take_all((record,))
             return
         found, whole = loose.objects_on(line)
         if not whole or not found:
-            self.bad += 1
+            self.state.bad += 1
         for value in found:
-            self._line = loose.encode(value)
-            self._take(loose.fit(Record, value))
+            self._take_all((loose.fit(Record, value),))
 
-    def _take(self, record: Record) -> None:
-        kind = record.type or "(none)"
-        if kind in KNOWN:
-            self.recognised += 1
-        else:
-            self.unknown[kind] = self.unknown.get(kind, 0) + 1
-        if not self._seen.first_type:
-            self._seen.first_type = kind
-        self._note_place(record)
-        if kind in CONVERSATION:
+    def _take_all(self, records: Sequence[Record]) -> None:
+        self._note_times(records)
+        state, seen = self.state, self.state.seen
+        uuids, older = state.uuids, state.older
+        session: str | None = None
+        named = 0
+        for record in records:
+            state.records += 1
+            kind = record.type
+            if kind == "progress":
+                # Hooks, running commands and, in whole, what subagents said: never the thread of this file.
+                continue
+            if record.sessionId == session:
+                named += 1
+            else:
+                self._note_session(session, named)
+                session, named = record.sessionId, 1
+            if record.session_id and not session:
+                state.snake += 1
+            if (
+                record.cwd != self._cwd
+                or record.gitBranch != self._branch
+                or record.version != self._version
+                or record.entrypoint != self._entrypoint
+            ):
+                self._note_place(record)
+            if record.forkedFrom is not NOTHING and not state.fork:
+                state.fork = fork_of(record.forkedFrom)
+            if kind not in CONVERSATION:
+                self._state_line(record, kind or "(none)")
+                continue
+            message, uuid = record.message, record.uuid
             # A malformed copy must not push out the good one that follows it.
-            if record.uuid and _object.match(record.message):
-                if record.uuid in self._uuids:
-                    return
-                self._note_uuid(record.uuid)
-            self._seen.records += 1
-            side = bool(record.isSidechain)
-            self._seen.sidechain += side
+            if uuid and message is not None:
+                if uuid in uuids or (older and uuid in older):
+                    continue
+                uuids[uuid] = None
+                if len(uuids) >= REMEMBERED:
+                    self._forget_oldest()
+                    uuids, older = state.uuids, state.older
+            seen.records += 1
+            if seen.records == 1:
+                self._note_first(record)
+            side = record.isSidechain is True
+            if side:
+                seen.sidechain += 1
             if kind == "user":
                 self._user(record, side)
-            else:
-                self._assistant(record, side)
-        elif kind == "attachment":
+            elif message is not None:
+                self._assistant(record, message, side)
+        self._note_session(session, named)
+
+    def _note_session(self, session: str | None, records: int) -> None:
+        if session:
+            known = self.state.sessions
+            known[session] = known.get(session, 0) + records
+
+    def _note_first(self, record: Record) -> None:
+        state = self.state
+        state.seen.first_type = state.seen.first_type or record.type or ""
+        state.agent = record.agentId or state.agent
+        self._note_origin(record.parentUuid)
+
+    def _state_line(self, record: Record, kind: str) -> None:
+        state = self.state
+        if kind not in KNOWN:
+            state.unknown[kind] = state.unknown.get(kind, 0) + 1
+        state.seen.first_type = state.seen.first_type or kind
+        if kind == "attachment":
             self._attachment(record)
         elif kind == "queue-operation":
             self._queue_operation(record)
         elif kind == "file-history-snapshot":
-            self._seen.snapshots += 1
+            state.seen.snapshots += 1
         elif kind in ("mode", "permission-mode"):
-            self._seen.modes += 1
+            state.seen.modes += 1
         elif kind == "summary":
-            self._summaries[record.leafUuid or ""] = record.summary or ""
+            state.summaries.pop(record.leafUuid or "", None)
+            state.summaries[record.leafUuid or ""] = (record.summary or "")[:400]
         elif kind == "custom-title":
-            self._custom_title = record.customTitle or self._custom_title
+            state.custom_title = record.customTitle or state.custom_title
         elif kind == "ai-title":
-            self._ai_title = record.aiTitle or self._ai_title
+            state.ai_title = record.aiTitle or state.ai_title
         elif kind == "system":
             self._system(record)
+        elif kind == "worktree-state" and not state.home:
+            entered = loose.decode_as(WorktreeState, record.worktreeSession) if len(record.worktreeSession) else None
+            state.home = (entered.originalCwd or "") if entered else ""
+            if state.home.startswith("[trimmed"):
+                state.home = ""
 
     def _note_place(self, record: Record) -> None:
-        if record.sessionId:
-            self._sessions[record.sessionId] = self._sessions.get(record.sessionId, 0) + 1
-        elif record.session_id:
-            self.stream_json += 1
-        place = (record.cwd, record.gitBranch, record.version, record.entrypoint, record.agentId)
-        if place != self._last_place:
-            self._last_place = place
-            self._note_change(record)
-        if len(record.forkedFrom) and not self._fork:
-            fork = loose.decode_as(Fork, record.forkedFrom)
-            self._fork = (fork.sessionId or "") if fork else ""
-        self._last_time = time = utc(record.timestamp)
-        if time:
-            if not self._started or time < self._started:
-                self._started = time
-            if time > self._ended:
-                self._ended = time
-
-    def _note_change(self, record: Record) -> None:
+        self._cwd, self._branch = record.cwd, record.gitBranch
+        self._version, self._entrypoint = record.version, record.entrypoint
+        state = self.state
         if record.cwd:
-            self._cwds[record.cwd] = None
+            state.cwds[record.cwd] = None
         if record.gitBranch:
-            self._branches[record.gitBranch] = None
+            state.branches[record.gitBranch] = None
         if record.version:
-            self._seen.version = record.version
+            state.seen.version = record.version
         if record.entrypoint:
-            self._seen.entrypoints.add(record.entrypoint)
-        if record.agentId and not self._agent:
-            self._agent = record.agentId
+            state.seen.entrypoints.add(record.entrypoint)
 
-    def _note_uuid(self, uuid: str) -> None:
-        self._uuids.add(uuid)
-        if len(self._first_uuids) < UUIDS_KEPT:
-            self._first_uuids.append(uuid)
-        self._last_uuids.append(uuid)
+    def _note_times(self, records: Sequence[Record]) -> None:
+        """Lines are nearly in order of time and nearly all of one form: the least and the greatest of a block are checked,
+        and each by itself only when one of them is odd."""
+        times = [record.timestamp for record in records if record.timestamp is not None]
+        if not times:
+            return
+        if exact(times):
+            self._widen(min(times))  # pyright: ignore[reportArgumentType]
+            self._widen(max(times))  # pyright: ignore[reportArgumentType]
+            return
+        for time in times:
+            self._widen(utc(time))
+
+    def _widen(self, time: str) -> None:
+        state = self.state
+        if time:
+            if not state.started or time < state.started:
+                state.started = time
+            if time > state.ended:
+                state.ended = time
+
+    def _is_new(self, uuid: str) -> bool:
+        state = self.state
+        if uuid in state.uuids or uuid in state.older:
+            return False
+        state.uuids[uuid] = None
+        return True
+
+    def _forget_oldest(self) -> None:
+        state = self.state
+        state.first = state.first or list(islice(state.uuids, UUIDS_KEPT))
+        state.uuids, state.older = {}, state.uuids
+
+    def _note_origin(self, parent: str | None) -> None:
+        if parent and parent not in self.state.uuids and parent not in self.state.after:
+            self.state.after.append(parent)
 
     # -- people
 
     def _user(self, record: Record, side: bool) -> None:
+        if record.teamName and not self.state.seen.team:
+            self.state.seen.team = record.teamName
         if len(record.toolUseResult) or len(record.sourceToolAssistantUUID):
             self._results(record, side)
             return
         if record.planContent:
-            self._seen.plans += not side
-            self._keep(record, side, "plan", record.planContent)
+            self._plan(record, side)
             return
-        message = loose.decode_as(Message, record.message) if len(record.message) else None
-        blocks = list(_blocks(message)) if message else []
+        message = record.message
+        if message is None:
+            return
+        blocks = list(blocks_of(message))
         if any(block.type == "tool_result" for block in blocks):
             self._results(record, side)
             return
-        text = "\n".join(filter(None, map(_block_text, blocks)))
-        if not text.strip():
-            return
-        self._user_text(record, side, clean(text))
+        text = "\n".join(filter(None, map(block_text, blocks)))
+        if text.strip():
+            self._user_text(record, side, clean(text))
+
+    def _plan(self, record: Record, side: bool) -> None:
+        seen = self.state.seen
+        if not side:
+            seen.plans += 1
+            if not seen.prompts and not self.state.follows:
+                # A hand-over that clears the context opens with a line of the session in which the plan was made.
+                others = [name for name in self.state.sessions if name != record.sessionId]
+                self.state.follows = others[-1] if others else ""
+        self._keep(record, side, "plan", record.planContent or "")
 
     def _user_text(self, record: Record, side: bool, text: str) -> None:
+        seen = self.state.seen
+        if not side:
+            if not seen.opening:
+                seen.opening = text[:400]
+                self.state.opens_compacted = record.isCompactSummary is True
+            seen.mates += text.startswith("<teammate-message")
         if record.isMeta or record.isCompactSummary or record.isVisibleInTranscriptOnly or len(record.turnCompanion):
             self._keep(record, side, "injected", text)
             return
-        origin = _origin(record.origin)
-        if origin in _MACHINE_ORIGINS or (record.promptSource == "system" and origin != "human"):
+        origin = origin_of(record.origin)
+        if origin in MACHINE_ORIGINS or (record.promptSource == "system" and origin != "human"):
             self._keep(record, side, "injected", text, evidence=f"origin {origin or 'system'}")
             return
         said = read_user_text(text)
         if side:
             self._keep(record, side, "task" if said.kind == "prompt" else said.kind, said.text)
             return
-        self._seen.from_ide += said.ide
+        seen.from_ide += said.ide
         if said.kind == "command":
             if said.text.startswith("!"):
-                self._seen.shell += 1
+                seen.shell += 1
             else:
-                self._seen.commands += 1
-            self._prompts.append(("", said.text, side))
+                seen.commands += 1
+            self._note_prompt("", said.text)
         elif said.kind == "prompt":
             self._prompt(record, said.text, origin)
         self._keep(record, side, said.kind, said.text, evidence=f"origin {origin}" if origin else "")
 
     def _prompt(self, record: Record, text: str, origin: str) -> None:
-        self._seen.prompts += 1
+        seen = self.state.seen
         if origin == "human" or record.promptSource == "typed":
-            self._seen.typed += 1
+            seen.typed += 1
         elif record.promptSource == "sdk":
-            self._seen.sdk += 1
-        if any(len(raw) for raw in (record.permissionMode, record.thinkingMetadata, record.todos)):
-            self._seen.with_ui_state += 1
-        self._seen.first_prompt = self._seen.first_prompt or text[:400]
-        self._prompts.append((record.uuid or f"#{self.lines}", text, False))
+            seen.sdk += 1
+        if len(record.permissionMode) or len(record.thinkingMetadata) or len(record.todos):
+            seen.with_ui_state += 1
+        self._count_prompt(record, text)
+
+    def _count_prompt(self, record: Record, text: str) -> None:
+        seen = self.state.seen
+        seen.prompts += 1
+        seen.scheduled += scheduled(text)
+        seen.first_prompt = seen.first_prompt or text[:400]
+        self._note_prompt(record.uuid or f"#{self.state.records}", text, copied=len(record.forkedFrom) > 0)
+
+    def _note_prompt(self, ident: str, text: str, *, copied: bool = False) -> None:
+        state = self.state
+        state.order += 1
+        state.prompts.append(Prompt(ident, _sameness(text), state.order, copied, self._mark(text) if ident else ""))
+
+    def _mark(self, text: str) -> str:
+        """Every prompt is marked until there are more kinds than are kept."""
+        if len(self._marks) > MARKS_KEPT:
+            return ""
+        mark = mark_of(text[:COMPARED])
+        self._marks.add(mark)
+        return mark
 
     def _attachment(self, record: Record) -> None:
-        if b"queued_command" not in self._line:
+        if b"queued_command" not in bytes(record.attachment):
             self._injected_attachment(record)
             return
         found = loose.decode_as(Attachment, record.attachment)
         if found is None or found.type != "queued_command":
             return
-        side = bool(record.isSidechain)
-        origin = _origin(found.origin) or _origin(record.origin)
-        text = clean(loose.text_of(loose.value_of(found.prompt)))
-        said = read_user_text(text)
-        machine = (
-            found.isMeta or record.isMeta or origin in _MACHINE_ORIGINS or found.commandMode == "task-notification"
-        )
+        side = record.isSidechain is True
+        origin = origin_of(found.origin) or origin_of(record.origin)
+        said = read_user_text(clean(loose.text_in(found.prompt)))
+        machine = found.isMeta or record.isMeta or origin in MACHINE_ORIGINS or found.commandMode == "task-notification"
         if machine or said.kind != "prompt" or side:
+            if not self.state.seen.opening and not side:
+                self.state.seen.opening = said.text[:400]
             self._keep(record, side, "injected" if said.kind == "prompt" else said.kind, said.text)
             return
-        if record.uuid:
-            if record.uuid in self._uuids:
-                return
-            self._uuids.add(record.uuid)
-        self._seen.prompts += 1
-        self._seen.typed += origin == "human"
-        self._seen.from_ide += said.ide
-        self._seen.first_prompt = self._seen.first_prompt or said.text[:400]
-        self._prompts.append((record.uuid or f"#{self.lines}", said.text, False))
+        if record.uuid and not self._is_new(record.uuid):
+            return
+        self.state.seen.typed += origin == "human"
+        self.state.seen.from_ide += said.ide
+        self._count_prompt(record, said.text)
         self._keep(record, side, "queued", said.text, evidence=f"origin {origin}" if origin else "typed while busy")
 
     def _queue_operation(self, record: Record) -> None:
+        state = self.state
         if record.operation == "enqueue" and len(record.content):
-            said = read_user_text(clean(loose.text_of(loose.value_of(record.content))))
+            said = read_user_text(clean(loose.text_in(record.content)))
             if said.kind in ("prompt", "command"):
-                self._queue.append(
+                state.order += 1
+                at = utc(record.timestamp)
+                ident = f"queue:{at or state.order}"
+                if any(queued.id == ident for queued in state.queue):
+                    ident = f"{ident}:{state.order}"
+                state.queue.append(
                     Queued(
-                        said.text,
-                        self._last_time,
-                        bool(record.isSidechain),
-                        self._place(),
+                        ident,
+                        _sameness(said.text),
+                        state.order,
+                        self._kept_words(said.text),
+                        at,
+                        record.isSidechain is True,
+                        self._turns_so_far(),
+                        self._mark(said.text) if said.kind == "prompt" else "",
                         dropped=said.kind == "command",
                     )
                 )
         elif record.operation == "popAll":
             # The person took the text back into the input line; what was sent in the end is a record of its own.
-            for queued in self._queue:
+            for queued in state.queue:
                 queued.dropped = queued.dropped or queued.open
         elif record.operation in ("dequeue", "remove"):
-            first = next((queued for queued in self._queue if queued.open and not queued.dropped), None)
+            first = next((queued for queued in state.queue if queued.open and not queued.dropped), None)
             if first is not None:
                 first.open = False
 
     def _system(self, record: Record) -> None:
-        if not len(record.content):
+        if record.logicalParentUuid and self.state.seen.records == 0:
+            self._note_origin(record.logicalParentUuid)
+        if len(record.content) < 16:
             return
         text = loose.string(loose.value_of(record.content))
         if text.startswith("<command-name>"):
             said = read_user_text(clean(text))
-            self._seen.commands += 1
-            self._keep(record, bool(record.isSidechain), said.kind, said.text)
+            self.state.seen.commands += 1
+            self._keep(record, record.isSidechain is True, said.kind, said.text)
 
-    # -- what only turns need; the facts count
+    # -- the agent
 
-    def _assistant(self, record: Record, side: bool) -> None:
-        if record.isApiErrorMessage or side:
+    def _assistant(self, record: Record, message: Message, side: bool) -> None:
+        if message.usage is not None:
+            self._note_usage(record, message, message.usage)
+        if side or record.isApiErrorMessage:
             return
-        # Quotes inside strings are escaped, so these bytes are structure; some writers put a space after the colon.
-        line = self._line
-        self._seen.answers += (
-            b'"type":"text"' in line or b'"type": "text"' in line or _plain_content.search(line) is not None
-        )
-        self._seen.calls += b'"type":"tool_use"' in line or b'"type": "tool_use"' in line
+        seen = self.state.seen
+        content = bytes(message.content)
+        # One line holds one block; its type is the block's first key. Whatever looks otherwise is decoded.
+        if b'},{"type":' not in content:
+            if content.startswith(b'[{"type":"text"'):
+                seen.answers += 1
+                return
+            if content.startswith(b'[{"type":"tool_use"') and content.find(b'"AskUserQuestion"', 0, 200) < 0:
+                seen.calls += 1
+                return
+            if content.startswith(b'[{"type":"thinking"'):
+                return
+        kinds: set[str] = set()
+        for block in blocks_of(message):
+            kinds.add(block.type or "")
+            if block.name == "AskUserQuestion" and block.id:
+                self.state.questions.append(block.id)
+        seen.answers += "text" in kinds
+        seen.calls += "tool_use" in kinds
+
+    def _note_usage(self, record: Record, message: Message, used: Used) -> None:
+        """Every line of a streamed answer repeats its usage, the earlier ones with less: the one with the most counts."""
+        if message.model == "<synthetic>":
+            return
+        known = self.state.used
+        key = message.id or record.uuid or f"#{self.state.records}"
+        if record.requestId:
+            key += record.requestId
+        before = known.get(key)
+        if before is None or (before.output_tokens or 0) <= (used.output_tokens or 0):
+            known[key] = used
+            if before is None and len(known) > REMEMBERED:
+                self.state.spent = summed_usage(known.values(), self.state.spent)
+                known.clear()
 
     def _results(self, record: Record, side: bool) -> None:
-        if not side and b'"answers"' in self._line:
-            self._seen.words += 1
+        if side or not _may_hold_words(record):
+            return
+        for block in blocks_of(record.message):
+            if block.type == "tool_result":
+                self._count_words(record, block)
+
+    def _count_words(self, record: Record, block: Block) -> tuple[TurnKind, str] | None:
+        """A person's words inside a result, counted: an answer to a question, or what came with a refusal; a refusal
+        without words is an interrupt. None for a plain result."""
+        text = clean(loose.text_in(block.content))
+        text = without_injected(text).strip()
+        asked = block.tool_use_id in self.state.questions or _head(record.toolUseResult).startswith(b'{"questions"')
+        if asked and (answer := _answers(record.toolUseResult, text)):
+            self.state.answered += 1
+            self.state.seen.words += 1
+            return "answer", answer
+        if not text.startswith((_refused, _plan_refused)):
+            return None
+        said = _said.search(text)
+        words = said[1].strip() if said else ""
+        # "The user wants to clarify" is the interface's own sentence; the person's words come as the next prompt.
+        if not words or words.startswith("The user wants to clarify"):
+            return "interrupt", ""
+        self.state.refused += 1
+        self.state.seen.words += 1
+        return "refusal", words
+
+    # -- what only turns need
 
     def _injected_attachment(self, record: Record) -> None:
         """Listings, reminders and hook output: no turn for the facts."""
@@ -454,44 +556,51 @@ class ClaudeFacts:
     def _keep(self, record: Record, side: bool, kind: TurnKind, text: str, *, evidence: str = "") -> None:
         """A turn was seen; facts keep none."""
 
-    def _place(self) -> int:
+    def _turns_so_far(self) -> int:
         return 0
+
+    def _kept_words(self, text: str) -> str:
+        return text[:400]
 
     # -- the end
 
     def _late_queued(self) -> list[Queued]:
         """Queued texts that no other record repeats: for these the queue line is all there is."""
-        known: dict[str, int] = {}
-        for _, text, _ in self._prompts:
-            folded = " ".join(text.split())
-            known[folded] = known.get(folded, 0) + 1
+        known: dict[bytes, int] = {}
+        for prompt in self.state.prompts:
+            known[prompt.same] = known.get(prompt.same, 0) + 1
         late: list[Queued] = []
-        for queued in self._queue:
-            folded = " ".join(queued.text.split())
+        for queued in self.state.queue:
             if queued.dropped:
                 continue
-            if known.get(folded, 0):
-                known[folded] -= 1
+            if known.get(queued.same, 0):
+                known[queued.same] -= 1
             elif not queued.side:
                 late.append(queued)
         return late
 
+    def usage_by_answer(self) -> dict[str, Used]:
+        return self.state.used
+
     def facts(self, path: str) -> SessionFacts:
-        seen = self._seen
+        state = self.state
         late = self._late_queued()
+        seen = msgspec.structs.replace(state.seen)
         seen.prompts += len(late)
-        seen.cwd = next(iter(self._cwds), "")
+        seen.scheduled += sum(scheduled(queued.text) for queued in late)
+        seen.cwd = next(iter(state.cwds), "")
         if late and not seen.first_prompt:
             seen.first_prompt = late[0].text[:400]
         verdict = claude_driver(seen)
-        typed = [(ident, text) for ident, text, _ in self._prompts if ident]
-        human = 0 if verdict.driver in NOT_THE_PERSON else len(typed) + len(late)
-        last = (
-            queue_id(late[-1])
-            if late and (not typed or late[-1].at >= self._ended)
-            else (typed[-1][0] if typed else "")
+        asked = sorted(
+            [
+                *((prompt.order, prompt.id, prompt.mark, prompt.copied) for prompt in state.prompts if prompt.id),
+                *((queued.order, queued.id, queued.mark, False) for queued in late),
+            ]
         )
+        people = verdict.driver not in NOT_THE_PERSON
         agent, session, parent = self._identity(verdict.driver)
+        newest = [*islice(reversed(state.uuids), UUIDS_KEPT)] or [*islice(reversed(state.older), UUIDS_KEPT)]
         return SessionFacts(
             path=path,
             source="claude",
@@ -501,38 +610,52 @@ class ClaudeFacts:
             driver=verdict.driver,
             certainty=verdict.certainty,
             evidence=verdict.evidence,
-            human_turns=human,
+            human_turns=len(asked) if people else 0,
             answers=seen.answers,
-            last_turn=last if human else "",
+            last_turn=asked[-1][1] if people and asked else "",
             first_prompt=" ".join(seen.first_prompt.split())[:200],
             title=clean(self._title()),
             cwd=seen.cwd,
-            cwds=tuple(self._cwds),
-            branches=tuple(self._branches),
-            started=self._started,
-            ended=self._ended,
-            lines=self.lines,
-            bad_lines=self.bad,
-            unknown=self.unknown,
+            cwds=tuple(state.cwds),
+            branches=tuple(state.branches),
+            started=state.started,
+            ended=state.ended,
+            lines=state.lines,
+            bad_lines=state.bad,
+            unknown=dict(state.unknown),
             agent_version=seen.version,
             entrypoint=",".join(sorted(seen.entrypoints)),
-            forked_from=self._fork,
-            uuids=tuple(dict.fromkeys([*self._first_uuids, *self._last_uuids])),
+            forked_from=state.fork,
+            uuids=tuple(dict.fromkeys([*(state.first or islice(state.uuids, UUIDS_KEPT)), *reversed(newest)])),
+            marks=kept_marks(mark or MORE for _, _, mark, _ in asked),
+            hands=seen.hands,
+            after=tuple(parent for parent in state.after if parent not in state.uuids),
+            follows=state.follows,
+            opens_compacted=state.opens_compacted,
+            home=state.home,
+            copied=sum(copied for *_, copied in asked) if people else 0,
+            team=seen.team,
+            answered=state.answered,
+            refused=state.refused,
+            usage=summed_usage(state.used.values(), state.spent),
         )
 
     def _title(self) -> str:
         # A summary at the head of a file may title another session: it counts when its leaf is a record of this one.
-        summaries = [text for leaf, text in self._summaries.items() if leaf in self._uuids]
-        return self._custom_title or self._ai_title or (summaries[-1] if summaries else "")
+        state = self.state
+        summaries = [text for leaf, text in state.summaries.items() if leaf in state.uuids or leaf in state.older]
+        return state.custom_title or state.ai_title or (summaries[-1] if summaries else "")
 
     def _identity(self, driver: str) -> tuple[str, str, str]:
         """(agent id, session id, parent). A main file is its session whatever ids its lines carry: a resumed file keeps
         lines of the session it continues."""
-        named = max(self._sessions, key=lambda name: self._sessions[name], default="")
+        sessions = self.state.sessions
+        named = max(sessions, key=lambda name: sessions[name], default="")
         if driver in ("subagent", "workflow", "compaction"):
-            agent = self._stem.removeprefix("agent-") if self._stem.startswith("agent-") else self._agent or self._stem
+            stem = self._stem
+            agent = stem.removeprefix("agent-") if stem.startswith("agent-") else self.state.agent or stem
             return agent, agent, named or self._folder_session
-        if _uuid.match(self._stem) or not named:
+        if _whole_uuid.match(self._stem) or not named:
             return "", self._stem, ""
         return "", named, ""
 
@@ -547,6 +670,7 @@ class ClaudeTurns(ClaudeFacts):
         self._message = ""
         self._spoken: set[tuple[str, int]] = set()
         self._ids: dict[str, int] = {}
+        self._retracted: set[str] = set()
 
     def turns(self, facts: SessionFacts) -> tuple[Turn, ...]:
         """Turns of the main thread in file order; of a subagent's file all of them. What reads like a prompt in a file
@@ -554,16 +678,21 @@ class ClaudeTurns(ClaudeFacts):
         late = self._late_queued()
         rows = list(self._turns)
         for queued in reversed(late):
-            turn = Turn(id=queue_id(queued), kind="queued", text=queued.text, at=queued.at, evidence="typed while busy")
+            turn = Turn(id=queued.id, kind="queued", text=queued.text, at=queued.at, evidence="typed while busy")
             rows.insert(queued.place, (queued.side, turn))
         whole = facts.driver in ("subagent", "workflow", "compaction")
         kept = [turn for side, turn in rows if whole or not side]
+        if self._retracted:
+            kept = [turn for turn in kept if turn.kind != "assistant" or turn.id not in self._retracted]
         if facts.driver in NOT_THE_PERSON:
             kept = [_as_task(turn) for turn in kept]
         return tuple(kept)
 
-    def _place(self) -> int:
+    def _turns_so_far(self) -> int:
         return len(self._turns)
+
+    def _kept_words(self, text: str) -> str:
+        return text
 
     def _keep(self, record: Record, side: bool, kind: TurnKind, text: str, *, evidence: str = "") -> None:
         if kind == "injected":
@@ -583,7 +712,7 @@ class ClaudeTurns(ClaudeFacts):
         call: str = "",
         evidence: str = "",
     ) -> None:
-        ident = record.uuid or f"#{self.lines}"
+        ident = record.uuid or f"#{self.state.records}"
         n = self._ids[ident] = self._ids.get(ident, 0) + 1
         if n > 1:
             ident = f"{ident}:{n}"
@@ -591,12 +720,18 @@ class ClaudeTurns(ClaudeFacts):
         self._turns.append((side, turn))
         self._message = ""
 
-    def _assistant(self, record: Record, side: bool) -> None:
-        super()._assistant(record, side)
-        message = loose.decode_as(Message, record.message) if len(record.message) else None
-        if message is None or record.isApiErrorMessage or message.model == "<synthetic>":
+    def _system(self, record: Record) -> None:
+        super()._system(record)
+        if len(record.retractedMessageUuids):
+            # The model took these answers back; the file keeps them.
+            retracted = loose.sequence(loose.value_of(record.retractedMessageUuids))
+            self._retracted.update(uuid for uuid in retracted if isinstance(uuid, str))
+
+    def _assistant(self, record: Record, message: Message, side: bool) -> None:
+        super()._assistant(record, message, side)
+        if record.isApiErrorMessage or message.model == "<synthetic>":
             return
-        for block in _blocks(message):
+        for block in blocks_of(message):
             if block.type == "text" and block.text and block.text.strip():
                 self._say(record, side, message.id or "", clean(block.text).strip())
             elif block.type in ("tool_use", "server_tool_use", "mcp_tool_use"):
@@ -618,77 +753,71 @@ class ClaudeTurns(ClaudeFacts):
         self._message = message
 
     def _results(self, record: Record, side: bool) -> None:
-        super()._results(record, side)
-        message = loose.decode_as(Message, record.message) if len(record.message) else None
-        for block in _blocks(message) if message else ():
+        words = not side and _may_hold_words(record)
+        for block in blocks_of(record.message):
             if block.type == "tool_result":
-                self._result(record, side, block)
-            elif text := _block_text(block).strip():
+                self._result(record, side, block, words=words)
+            elif text := block_text(block).strip():
                 said = read_user_text(clean(text))
                 # A text beside a result is the interface speaking, but for the interrupt.
                 self._keep(record, side, said.kind if said.kind == "interrupt" else "injected", said.text)
 
-    def _result(self, record: Record, side: bool, block: Block) -> None:
+    def _result(self, record: Record, side: bool, block: Block, *, words: bool) -> None:
         call = block.tool_use_id or ""
         tool = self._tools.get(call, "")
-        text = clean(loose.text_of(loose.value_of(block.content))) if len(block.content) else ""
-        text = _injected_block.sub("", text).strip()
-        if tool == "AskUserQuestion" and (answer := _answers(record.toolUseResult, text)):
-            self._add(record, side, "answer", answer, tool=tool, call=call)
+        if words and (given := self._count_words(record, block)):
+            kind, text = given
+            self._add(record, side, kind, text, tool=tool, call=call)
             return
-        if text.startswith((_refused, _plan_refused)):
-            said = _said.search(text)
-            words = said[1].strip() if said else ""
-            # "The user wants to clarify" is the interface's own sentence; the person's words come as the next prompt.
-            if words and not words.startswith("The user wants to clarify"):
-                self._add(record, side, "refusal", words, tool=tool, call=call)
-            else:
-                self._add(record, side, "interrupt", "", tool=tool, call=call)
-            return
+        text = without_injected(clean(loose.text_in(block.content))).strip()
         shown, failed = result_text(text)
         kind: TurnKind = "error" if failed or block.is_error else "tool_result"
-        self._add(record, side, kind, shown, tool=tool, call=call)
+        spilled = spilled_to(text)
+        self._add(record, side, kind, shown, tool=tool, call=call, evidence=f"whole in {spilled}" if spilled else "")
 
     def _injected_attachment(self, record: Record) -> None:
         found = loose.decode_as(Attachment, record.attachment)
         if found is None or not len(found.content):
             return
-        text = clean(loose.text_of(loose.value_of(found.content))).strip()
+        text = clean(loose.text_in(found.content)).strip()
         if text:
-            self._keep(record, bool(record.isSidechain), "injected", text, evidence=found.type or "attachment")
+            self._keep(record, record.isSidechain is True, "injected", text, evidence=found.type or "attachment")
 
 
-def queue_id(queued: Queued) -> str:
-    """The id of a text that only a queue line holds; such lines have no uuid, their time is the steadiest they have."""
-    return f"queue:{queued.at or queued.place}"
+def summed_usage(used: Iterable[Used], before: Usage = Usage()) -> Usage:  # noqa: B008  frozen
+    """The tokens of these answers, each once, on top of `before`."""
+    answers, fresh, written, cached, output = (
+        before.answers, before.fresh, before.written, before.cached, before.output,
+    )  # fmt: skip
+    for one in used:
+        answers += 1
+        fresh += one.input_tokens or 0
+        written += one.cache_creation_input_tokens or 0
+        cached += one.cache_read_input_tokens or 0
+        output += one.output_tokens or 0
+    return Usage(answers, fresh, written, cached, output)
+
+
+def _may_hold_words(record: Record) -> bool:
+    """Whether a result may hold a person's words: refusals and old answers come as a text, answers as an object that
+    opens with its questions. All else is a tool's output, most of the bytes of a file."""
+    result = record.toolUseResult
+    if not len(result):
+        return True
+    return _head(result).startswith((b'"', b'{"questions"', b'{"answers"'))
+
+
+def _head(raw: Raw) -> bytes:
+    return bytes(memoryview(raw)[:16])
+
+
+def _sameness(text: str) -> bytes:
+    folded = " ".join(text[:COMPARED].split())
+    return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _as_task(turn: Turn) -> Turn:
     return msgspec.structs.replace(turn, kind="task") if turn.kind in HUMAN_PROMPTS else turn
-
-
-def _blocks(message: Message) -> Iterator[Block]:
-    """Content is a string, a list of blocks, or in malformed lines a number or null."""
-    raw = bytes(message.content)
-    if raw[:1] == b'"':
-        yield Block(type="text", text=loose.string(loose.value_of(raw)))
-    elif raw[:1] == b"[":
-        try:
-            yield from _block_list.decode(raw)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            for value in loose.sequence(loose.value_of(raw)):
-                yield Block(type="text", text=value) if isinstance(value, str) else loose.fit(Block, value)
-
-
-def _block_text(block: Block) -> str:
-    if block.type == "text":
-        return block.text or ""
-    return "[image]" if block.type == "image" else ""
-
-
-def _origin(raw: Raw) -> str:
-    found = loose.decode_as(Origin, raw) if len(raw) else None
-    return (found.kind or "") if found else ""
 
 
 def _answers(result: Raw, text: str) -> str:
@@ -703,23 +832,3 @@ def _answers(result: Raw, text: str) -> str:
     if len(pairs) == 1:
         return pairs[0][1]
     return "\n".join(f"{question}: {answer}" for question, answer in pairs)
-
-
-def layout_of(parts: tuple[str, ...]) -> tuple[str, str]:
-    """(layout, session folder) from the last parts of a path: `<sid>/subagents/[workflows/wf_*/]agent-*.jsonl`, or a
-    flat `agent-*.jsonl` of older versions."""
-    name = parts[-1] if parts else ""
-    folders = parts[:-1]
-    if "subagents" in folders:
-        at = len(folders) - 1 - folders[::-1].index("subagents")
-        session = folders[at - 1] if at else ""
-        if name.startswith("agent-acompact-"):
-            return "compaction", session
-        return ("workflow" if "workflows" in folders[at:] else "subagent"), session
-    if name.startswith("agent-acompact-"):
-        return "compaction", ""
-    return ("subagent" if name.startswith("agent-") else ""), ""
-
-
-_records = msgspec.json.Decoder(Record)
-_block_list = msgspec.json.Decoder(list[Block])

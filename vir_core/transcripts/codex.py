@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from itertools import islice
+from zlib import crc32
 
 import msgspec
 from msgspec import Raw, Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
-from vir_core.transcripts.provenance import NOT_THE_PERSON, CodexSignals, codex_driver
-from vir_core.transcripts.session import SessionFacts
-from vir_core.transcripts.stamps import utc
+from vir_core.transcripts.lines import line_ends, lines_of
+from vir_core.transcripts.provenance import (
+    MARKS_KEPT,
+    MORE,
+    NOT_THE_PERSON,
+    RECALLED_BLOCKS,
+    CodexSignals,
+    codex_driver,
+    kept_marks,
+    mark_of,
+    scheduled,
+)
+from vir_core.transcripts.session import SessionFacts, Usage
+from vir_core.transcripts.stamps import exact, utc
 from vir_core.transcripts.tools import call_text, output_text, patch_text
 from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn, TurnKind
 
 NOTHING = Raw(b"")
 UUIDS_KEPT = 4
+REMEMBERED = 50_000
+"""Messages remembered to find their echoes; an echo stands within a few lines of what it repeats."""
+COMPARED = 20_000
+"""Characters of a prompt that are looked at to tell it from another."""
 
 WRAPPED = frozenset({
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record",
@@ -44,7 +60,9 @@ EVENTS = frozenset({
 _request = re.compile(r"\A# Context from my IDE setup:.*?## My request for Codex:\s*", re.DOTALL)
 _injected_block = re.compile(
     r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|multi_agent_mode"
-    r"|apps_instructions|skills_instructions|skill|subagent_notification|INSTRUCTIONS)\b[^>]*>.*?</\1>\s*",
+    r"|apps_instructions|skills_instructions|skill|subagent_notification|INSTRUCTIONS|"
+    + "|".join(RECALLED_BLOCKS)
+    + r")\b[^>]*>.*?</\1>\s*",
     re.DOTALL,
 )
 _machine_openings = ("<", "# AGENTS.md instructions", "You are `/root`")
@@ -52,25 +70,10 @@ _cwd = re.compile(r"<cwd>\s*(.*?)\s*</cwd>|^Current working directory: (.+)$", r
 _time_in_id = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
 
 
-class Row(Struct):
-    """One line: wrapped (`type` and `payload`), or of the bare era (the item itself, or the head of the file)."""
-
-    type: str | None = None
-    timestamp: str | float | None = None
-    record_type: str | None = None
-    id: str | None = None
-    payload: Raw = NOTHING
-    instructions: Raw = NOTHING
-    git: Raw = NOTHING
-    role: Raw = NOTHING
-
-
-class Kind(Struct):
-    type: str | None = None
-
-
-class Item(Struct):
-    """A response item, an event, or the item inside `item_completed`; only what is used."""
+class Payload(Struct, gc=False):
+    """What a wrapped line carries: a response item, an event, the item inside `item_completed`, the head of a session or the
+    context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked for. The
+    fields stand in the order in which they are written, which is the order in which the decoder looks for them."""
 
     type: str | None = None
     id: str | None = None
@@ -78,17 +81,48 @@ class Item(Struct):
     phase: str | None = None
     name: str | None = None
     message: str | None = None
-    call_id: str | None = None
+    content: Raw = NOTHING
     arguments: Raw = NOTHING
+    call_id: str | None = None
     input: Raw = NOTHING
     output: Raw = NOTHING
     action: Raw = NOTHING
-    content: Raw = NOTHING
     item: Raw = NOTHING
+    info: Raw = NOTHING
     images: Raw = NOTHING
+    local_images: Raw = NOTHING
     thread_name: str | None = None
     turn_id: str | None = None
     num_turns: int | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    timestamp: str | float | None = None
+    originator: str | None = None
+    cli_version: str | None = None
+    source: Raw = NOTHING
+    thread_source: str | None = None
+    parent_thread_id: str | None = None
+    forked_from_id: str | None = None
+    git: Raw = NOTHING
+
+
+class Row(Struct, gc=False):
+    """One line of the wrapped eras."""
+
+    timestamp: str | float | None = None
+    type: str | None = None
+    payload: Payload | None = None
+
+
+class Bare(Struct):
+    """One line of the bare era: the item itself, a marker, or the head of the file."""
+
+    type: str | None = None
+    record_type: str | None = None
+    id: str | None = None
+    timestamp: str | float | None = None
+    instructions: Raw = NOTHING
+    git: Raw = NOTHING
 
 
 class Git(Struct):
@@ -96,39 +130,76 @@ class Git(Struct):
     repository_url: str | None = None
 
 
-class Meta(Struct):
-    id: str | None = None
-    session_id: str | None = None
-    timestamp: str | float | None = None
-    cwd: str | None = None
-    originator: str | None = None
-    cli_version: str | None = None
+class Tokens(Struct):
+    """Running totals of a session; `input_tokens` holds the cached ones as well."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Info(Struct):
+    total_token_usage: Tokens | None = None
+
+
+class Meta(Struct, array_like=True):
+    """The head of a session, as far as it is used."""
+
+    id: str = ""
+    session_id: str = ""
+    timestamp: str = ""
+    originator: str = ""
+    cli_version: str = ""
     source: object = None
-    thread_source: str | None = None
-    parent_thread_id: str | None = None
-    forked_from_id: str | None = None
-    git: Raw = NOTHING
+    thread_source: str = ""
+    parent: str = ""
+    forked_from: str = ""
 
 
-class Context(Struct):
-    cwd: str | None = None
-    turn_id: str | None = None
-
-
-class Request(NamedTuple):
-    """A person's words as one channel gave them. Every prompt is written two or three times, once a channel."""
+class Request(Struct, array_like=True, frozen=True):
+    """A person's words as one channel gave them. Every prompt is written two or three times, once a channel. The facts keep
+    the beginning of `text`."""
 
     id: str
     text: str
     at: str
     kind: TurnKind
+    scheduled: bool = False
+    mark: str = ""
+
+
+class CodexState(Struct):
+    """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
+
+    lines: int = 0
+    bad: int = 0
+    unknown: dict[str, int] = {}
+    meta: Meta | None = None
+    seen: CodexSignals = msgspec.field(default_factory=CodexSignals)
+    inherited: bool = False
+    started: str = ""
+    ended: str = ""
+    now: str = ""  # time of the head in the bare era, whose items have none
+    cwds: dict[str, None] = {}
+    branch: str = ""
+    remote: str = ""
+    title: str = ""
+    ids: list[str] = []
+    rolled_back: int = 0
+    said: int = 0
+    asked: list[Request] = []  # from events and completed items
+    echoed: list[Request] = []  # from response items
+    counts: dict[str, dict[str, int]] = {}
+    tokens: Tokens = msgspec.field(default_factory=Tokens)
+    spent: Usage = Usage()
 
 
 def read_request(text: str) -> tuple[TurnKind, str]:
     """What a user message is: the words after an editor's context, or injected text of which nothing is left. A slash
     command that reaches the transcript is a prompt file the person called; the built-in ones never get here."""
-    own = _request.sub("", text, count=1)
-    own = _injected_block.sub("", own).strip()
+    own = _request.sub("", text, count=1) if text.startswith("# Context") else text
+    own = (_injected_block.sub("", own) if "</" in own else own).strip()
     if not own or own.startswith(_machine_openings):
         return "injected", text.strip()
     if own.startswith("# Context from my IDE setup"):
@@ -139,178 +210,226 @@ def read_request(text: str) -> tuple[TurnKind, str]:
 class CodexFacts:
     """Feeds on the lines of one rollout and sums them up; `CodexTurns` keeps the turns as well."""
 
-    def __init__(self, stem: str) -> None:
-        self.lines = 0
-        self.bad = 0
-        self.recognised = 0
-        self.unknown: dict[str, int] = {}
+    def __init__(self, stem: str, state: CodexState | None = None) -> None:
+        self.state = state or CodexState()
         self._stem = stem
-        self._meta: Meta | None = None
-        self._bare = False
-        self._seen = CodexSignals()
-        self._inherited = False
-        self._started = self._ended = ""
-        self._cwds: dict[str, None] = {}
-        self._branch = self._remote = self._title = ""
-        self._ids: list[str] = []
-        self._rolled_back = 0
-        self._now = ""
-        self._said = 0
-        self._copied = 0
-        self._asked: list[Request] = []  # from events and completed items
-        self._echoed: list[Request] = []  # from response items
-        self._counts: dict[tuple[str, int, int], dict[str, int]] = {}
+        self._stamp: str | float | None = None
+        self._info = b""
+        self._marks = {one.mark for one in (*self.state.asked, *self.state.echoed)}
 
     # -- lines
 
-    def feed(self, line: bytes) -> None:
-        self.lines += 1
+    def feed_block(self, block: bytes) -> None:
+        """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
         try:
-            row = _rows.decode(line)
+            rows = _row.decode_lines(block)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            self._feed_odd(line)
+            rows = []
+        if len(rows) != line_ends(block) or any(row.payload is None for row in rows):
+            for line in lines_of(block):
+                self.feed(line)
             return
-        self._take(row, line)
+        self.state.lines += len(rows)
+        times = [row.timestamp for row in rows if row.timestamp is not None and row.type in WRAPPED]
+        if exact(times):
+            self._widen(min(times))  # pyright: ignore[reportArgumentType]
+            self._widen(max(times))  # pyright: ignore[reportArgumentType]
+        else:
+            for time in times:
+                self._widen(utc(time))
+        for row in rows:
+            self._wrapped(row.type or "(none)", row.timestamp, row.payload or Payload())
 
-    def _feed_odd(self, line: bytes) -> None:
+    def feed(self, line: bytes) -> None:
+        """One line without its end."""
+        self.state.lines += 1
         row = loose.decode_as(Row, line)
         if row is not None:
             self._take(row, line)
             return
         found, whole = loose.objects_on(line)
         if not whole or not found:
-            self.bad += 1
+            self.state.bad += 1
         for value in found:
             self._take(loose.fit(Row, value), loose.encode(value))
 
     def _take(self, row: Row, line: bytes) -> None:
-        if row.type in WRAPPED:
-            self.recognised += 1
-            self._note_time(utc(row.timestamp))
-            self._wrapped(row)
-        elif row.record_type:
-            self.recognised += 1
-        elif row.type in ITEMS and not len(row.payload):
-            self.recognised += 1
-            self._bare = True
-            self._item(loose.decode_as(Item, line) or Item())
-        elif row.type is None and row.id and (len(row.instructions) or len(row.git)):
-            self.recognised += 1
-            self._bare = True
-            self._note_time(utc(row.timestamp))
-            self._head(loose.decode_as(Meta, line) or Meta())
+        if row.payload is not None or row.type in WRAPPED:
+            if row.type in WRAPPED:
+                self._widen(utc(row.timestamp))
+            self._wrapped(row.type or "(none)", row.timestamp, row.payload or Payload())
+            return
+        bare = loose.decode_as(Bare, line) or Bare()
+        if bare.record_type:
+            return
+        if bare.type in ITEMS:
+            self.state.seen.bare = True
+            self._item(loose.decode_as(Payload, line) or Payload())
+        elif bare.type is None and bare.id and (len(bare.instructions) or len(bare.git)):
+            self.state.seen.bare = True
+            self.state.now = utc(bare.timestamp)
+            self._widen(self.state.now)
+            self._head(loose.decode_as(Payload, line) or Payload())
         else:
-            self._count_unknown(row.type or "(none)")
+            self._count_unknown(bare.type or "(none)")
 
-    def _wrapped(self, row: Row) -> None:
-        payload = row.payload
-        if row.type == "response_item":
-            self._item(loose.decode_as(Item, payload) or Item())
-        elif row.type == "event_msg":
+    def _wrapped(self, kind: str, stamp: str | float | None, payload: Payload) -> None:
+        self._stamp = stamp
+        if kind == "response_item":
+            self._item(payload)
+        elif kind == "event_msg":
             self._event(payload)
-        elif row.type == "session_meta":
-            self._head(loose.decode_as(Meta, payload) or Meta())
-        elif row.type == "turn_context":
-            context = loose.decode_as(Context, payload) or Context()
-            self._own_turn(context.turn_id)
-            if context.cwd:
-                self._cwds[context.cwd] = None
-        elif row.type == "compacted":
-            compacted = loose.decode_as(Item, payload) or Item()
-            if compacted.message:
-                self._keep("injected", "", clean(compacted.message)[:2_000], evidence="compacted")
+        elif kind == "session_meta":
+            self._head(payload)
+        elif kind == "turn_context":
+            self._own_turn(payload.turn_id)
+            if payload.cwd:
+                self.state.cwds[payload.cwd] = None
+        elif kind == "compacted":
+            if payload.message:
+                self._keep("injected", "", clean(payload.message)[:2_000], evidence="compacted")
+        elif kind not in WRAPPED:
+            self._count_unknown(kind)
 
-    def _head(self, meta: Meta) -> None:
-        if self._meta is not None:
+    def _head(self, found: Payload) -> None:
+        state = self.state
+        if state.meta is not None:
             # A fork or a spawned agent copies its parent's head and history right behind its own head; a resumed file
             # repeats its own head, and one in the middle of a conversation copies nothing.
-            begun = self._asked or self._echoed or self._said
-            if not begun and meta.id and self._meta.id and meta.id != self._meta.id:
-                self._inherited = True
+            begun = state.asked or state.echoed or state.said
+            if not begun and found.id and state.meta.id and found.id != state.meta.id:
+                state.inherited = True
             return
-        self._meta = meta
-        self._note_time(utc(meta.timestamp))
-        git = loose.decode_as(Git, meta.git) if len(meta.git) else None
+        source = loose.value_of(found.source) if len(found.source) else None
+        state.meta = Meta(
+            id=found.id or "",
+            session_id=found.session_id or "",
+            timestamp=utc(found.timestamp),
+            originator=found.originator or "",
+            cli_version=found.cli_version or "",
+            source=source,
+            thread_source=found.thread_source or "",
+            parent=found.parent_thread_id or _spawned_by(source),
+            forked_from=found.forked_from_id or "",
+        )
+        self._widen(state.meta.timestamp)
+        git = loose.decode_as(Git, found.git) if len(found.git) else None
         if git is not None:
-            self._branch, self._remote = git.branch or "", git.repository_url or ""
-        if meta.cwd:
-            self._cwds[meta.cwd] = None
-        self._seen.source = meta.source
-        self._seen.originator = meta.originator or ""
-        self._seen.thread_source = meta.thread_source or ""
+            state.branch, state.remote = git.branch or "", git.repository_url or ""
+        if found.cwd:
+            state.cwds[found.cwd] = None
+        state.seen.source = source
+        state.seen.originator = state.meta.originator
+        state.seen.thread_source = state.meta.thread_source
 
     def _own_turn(self, turn_id: str | None) -> None:
         """Ends the copied history: ids of turns hold the time they began, and a copied turn began before its copy."""
-        if not self._inherited or self._meta is None:
+        state = self.state
+        if not state.inherited or state.meta is None:
             return
-        began, born = _id_time(turn_id or ""), _id_time(self._meta.id or "")
+        began, born = _id_time(turn_id or ""), _id_time(state.meta.id)
         if began and born:
-            self._inherited = began < born
+            state.inherited = began < born
             return
-        stamp = utc(self._meta.timestamp)
-        self._inherited = not (self._now and stamp and self._now[:19] > stamp[:19])
+        now, stamp = self._now(), state.meta.timestamp
+        state.inherited = not (now and stamp and now[:19] > stamp[:19])
 
-    def _note_time(self, time: str) -> None:
-        self._now = time
+    def _now(self) -> str:
+        """Time of the line being read; of the bare era's items, that of the head."""
+        return utc(self._stamp) or self.state.now
+
+    def _widen(self, time: str) -> None:
+        state = self.state
         if time:
-            if not self._started or time < self._started:
-                self._started = time
-            if time > self._ended:
-                self._ended = time
+            if not state.started or time < state.started:
+                state.started = time
+            if time > state.ended:
+                state.ended = time
 
     def _count_unknown(self, kind: str) -> None:
-        self.unknown[kind] = self.unknown.get(kind, 0) + 1
+        self.state.unknown[kind] = self.state.unknown.get(kind, 0) + 1
 
     # -- what was said
 
-    def _event(self, payload: Raw) -> None:
-        kind = (loose.decode_as(Kind, payload) or Kind()).type or "(none)"
+    def _event(self, event: Payload) -> None:
+        kind = event.type or "(none)"
         if kind not in EVENTS:
             self._count_unknown(f"event_msg/{kind}")
             return
         if kind not in _USED_EVENTS:
             return
-        event = loose.decode_as(Item, payload) or Item()
+        state = self.state
         if kind in ("task_started", "turn_started"):
             self._own_turn(event.turn_id)
+        elif kind == "token_count":
+            self._note_tokens(event.info)
         elif kind == "thread_name_updated":
-            self._title = event.thread_name or self._title
-        elif self._inherited:
-            self._copied += 1
+            state.title = event.thread_name or state.title
+        elif state.inherited:
+            state.seen.copied += 1
         elif kind == "user_message":
-            self._ask("event", "", clean(event.message or ""))
+            self._ask("event", "", clean(_with_images(event)))
         elif kind == "agent_message":
             self._say("event", "", clean(event.message or ""), event.phase or "")
         elif kind == "item_completed":
-            self._completed(loose.decode_as(Item, event.item) or Item())
+            self._completed(loose.decode_as(Payload, event.item) or Payload())
         elif kind == "turn_aborted":
             self._keep("interrupt", "", "", evidence="turn aborted")
         elif kind == "thread_rolled_back":
             self._roll_back(event.num_turns or 0)
 
-    def _completed(self, item: Item) -> None:
+    def _note_tokens(self, info: Raw) -> None:
+        """Totals only grow and are repeated unchanged; what the parent of a fork used stands before the first own turn."""
+        raw = bytes(info)
+        if not raw or raw == self._info:
+            return
+        self._info = raw
+        found = loose.decode_as(_Info, raw)
+        total = found.total_token_usage if found else None
+        if total is None:
+            return
+        state = self.state
+        before, state.tokens = state.tokens, total
+        if state.inherited or total == before:
+            return
+        if total.input_tokens < before.input_tokens or total.output_tokens < before.output_tokens:
+            before = Tokens()  # counted from the beginning again
+        cached = max(0, total.cached_input_tokens - before.cached_input_tokens)
+        written = max(0, total.cache_write_input_tokens - before.cache_write_input_tokens)
+        taken = total.input_tokens - before.input_tokens
+        spent = state.spent
+        state.spent = Usage(
+            answers=spent.answers + 1,
+            fresh=spent.fresh + max(0, taken - cached - written),
+            written=spent.written + written,
+            cached=spent.cached + cached,
+            output=spent.output + total.output_tokens - before.output_tokens,
+        )
+
+    def _completed(self, item: Payload) -> None:
         if item.type == "UserMessage":
             self._ask("item", item.id or "", _content(item.content))
         elif item.type == "AgentMessage":
             self._say("item", item.id or "", _content(item.content), item.phase or "")
 
-    def _item(self, item: Item) -> None:
+    def _item(self, item: Payload) -> None:
         kind = item.type or "(none)"
         if kind not in ITEMS:
             self._count_unknown(f"response_item/{kind}")
             return
-        if kind == "message" and item.role == "user" and not self._cwds:
+        state = self.state
+        if kind == "message" and item.role == "user" and not state.cwds:
             self._find_cwd(_content(item.content))
-        if self._inherited:
-            self._copied += 1
+        if state.inherited:
+            state.seen.copied += 1
             return
         if kind == "message":
             if item.role == "assistant":
                 self._say("response", item.id or "", _content(item.content), item.phase or "")
             elif item.role == "user":
-                self._echo(item.id or "", _content(item.content))
+                self._echo(item)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
-            self._seen.calls += 1
+            state.seen.calls += 1
             self._call(kind, item)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._output(item)
@@ -318,7 +437,7 @@ class CodexFacts:
     def _find_cwd(self, text: str) -> None:
         found = _cwd.search(text)
         if found:
-            self._cwds[(found[1] or found[2]).strip()] = None
+            self.state.cwds[(found[1] or found[2]).strip()] = None
 
     def _ask(self, channel: str, ident: str, text: str) -> None:
         kind, words = read_request(text)
@@ -328,15 +447,28 @@ class CodexFacts:
             if words:
                 self._keep("injected", ident, words[:2_000], evidence="injected")
             return
-        self._place_request(Request(ident, words, self._now, kind), self._asked)
+        self._place_request(self._request(ident, words, kind), self.state.asked)
 
-    def _echo(self, ident: str, text: str) -> None:
+    def _echo(self, item: Payload) -> None:
+        if self.state.asked or self.state.rolled_back:
+            # Another channel has the prompts: the echo adds nothing but injected text.
+            self._later_echo(item)
+            return
+        text = _content(item.content)
         kind, words = read_request(text)
         if kind == "injected":
             if words:
-                self._keep("injected", ident, words[:2_000], evidence="injected")
+                self._keep("injected", item.id or "", words[:2_000], evidence="injected")
             return
-        self._place_request(Request(ident, words, self._now, kind), self._echoed)
+        request = self._request(item.id or "", words, kind)
+        self._place_request(request, self.state.echoed)
+
+    def _request(self, ident: str, words: str, kind: TurnKind) -> Request:
+        mark = ""
+        if kind == "prompt" and len(self._marks) <= MARKS_KEPT:  # until there are more kinds than are kept
+            mark = mark_of(words[:COMPARED])
+            self._marks.add(mark)
+        return Request(ident, words, self._now(), kind, kind == "prompt" and scheduled(words), mark)
 
     def _say(self, channel: str, ident: str, text: str, phase: str) -> None:
         text = text.strip()
@@ -344,13 +476,22 @@ class CodexFacts:
             return
         if not self._is_new("say", channel, text):
             return
-        self._seen.answers += 1
+        self.state.seen.answers += 1
         self._keep("assistant", ident, text, evidence="commentary" if phase == "commentary" else "")
 
     def _is_new(self, what: str, channel: str, text: str) -> bool:
         """One prompt or answer comes through up to three channels, in any order: it was said as often as the channel
-        that has it most often says it."""
-        counts = self._counts.setdefault((what, len(text), hash(text)), {})
+        that has it most often says it. Pictures are not compared, the channels name them differently."""
+        if what == "ask" and "[image]" in text:
+            text = text.replace("[image]", "").strip()
+        key = f"{what}:{len(text)}:{crc32(text.encode('utf-8', 'surrogatepass')):x}"
+        known = self.state.counts
+        counts = known.get(key)
+        if counts is None:
+            if len(known) >= REMEMBERED:
+                for old in list(islice(known, REMEMBERED // 2)):
+                    del known[old]
+            counts = known[key] = {}
         counts[channel] = counts.get(channel, 0) + 1
         if counts[channel] <= counts.get("", 0):
             return False
@@ -358,66 +499,73 @@ class CodexFacts:
         return True
 
     def _roll_back(self, turns: int) -> None:
-        for _ in range(min(turns, len(self._asked))):
-            self._asked.pop()
-            self._rolled_back += 1
+        state = self.state
+        for _ in range(min(turns, len(state.asked))):
+            state.asked.pop()
+            state.rolled_back += 1
         # The channels of a turn end together, so the echoes to drop are the last ones too.
-        for _ in range(min(turns, len(self._echoed))):
-            self._echoed.pop()
+        for _ in range(min(turns, len(state.echoed))):
+            state.echoed.pop()
 
     # -- what only turns need
 
     def _place_request(self, request: Request, channel: list[Request]) -> None:
-        ident = request.id or f"#{len(channel) + 1 + self._rolled(channel) + self._said}"
+        ident = request.id or f"#{len(channel) + 1 + self._rolled(channel) + self.state.said}"
         self._note_id(ident)
-        channel.append(request._replace(id=ident))
+        channel.append(msgspec.structs.replace(request, id=ident, text=request.text[:400]))
 
     def _rolled(self, channel: list[Request]) -> int:
-        return self._rolled_back if channel is self._asked else 0
+        return self.state.rolled_back if channel is self.state.asked else 0
 
     def _answer_ordinal(self) -> int:
         """Place of the newest answer among the session's own messages; rolled-back ones keep their numbers."""
-        asked = len(self._asked) + self._rolled_back
-        return self._said + (asked or len(self._echoed))
+        state = self.state
+        asked = len(state.asked) + state.rolled_back
+        return state.said + (asked or len(state.echoed))
 
     def _keep(
         self, kind: TurnKind, ident: str, text: str, *, evidence: str = "", tool: str = "", call: str = ""
     ) -> None:
         if kind == "assistant":
-            self._said += 1
+            self.state.said += 1
             self._note_id(ident)
 
-    def _call(self, kind: str, item: Item) -> None:
+    def _later_echo(self, item: Payload) -> None:
+        """Facts have what they need."""
+
+    def _call(self, kind: str, item: Payload) -> None:
         """Facts only count calls."""
 
-    def _output(self, item: Item) -> None:
+    def _output(self, item: Payload) -> None:
         """Facts do not look at results."""
 
     def _note_id(self, ident: str) -> None:
+        ids = self.state.ids
         if ident and not ident.startswith("#"):
-            self._ids.append(ident)
-            if len(self._ids) > 2 * UUIDS_KEPT:
-                del self._ids[UUIDS_KEPT]
+            ids.append(ident)
+            if len(ids) > 2 * UUIDS_KEPT:
+                del ids[UUIDS_KEPT]
 
     # -- the end
 
     def requests(self) -> list[Request]:
         """Prompts and commands once each. Response items echo them, mixed with injected text that nothing marks, so
         they are asked only when no other channel has any."""
-        return self._asked or self._echoed
+        return self.state.asked if self.state.asked or self.state.rolled_back else self.state.echoed
 
     def facts(self, path: str) -> SessionFacts:
-        meta = self._meta or Meta()
+        state = self.state
+        meta = state.meta or Meta()
         prompts = [request for request in self.requests() if request.kind == "prompt"]
-        seen = self._seen
+        seen = msgspec.structs.replace(state.seen)
         seen.prompts = len(self.requests())
-        seen.bare = self._bare
-        seen.copied = self._copied
+        seen.scheduled = sum(prompt.scheduled for prompt in prompts)
+        seen.cwd = next(iter(state.cwds), "")
         seen.first_prompt = prompts[0].text[:200] if prompts else ""
         verdict = codex_driver(seen)
         human = [] if verdict.driver in NOT_THE_PERSON else prompts
         ident = meta.id or meta.session_id or _id_in(self._stem)
-        parent = meta.parent_thread_id or _spawned_by(meta.source)
+        parent = meta.parent
         if not parent and meta.session_id and meta.session_id != ident:
             parent = meta.session_id
         return SessionFacts(
@@ -432,21 +580,23 @@ class CodexFacts:
             answers=seen.answers,
             last_turn=human[-1].id if human else "",
             first_prompt=" ".join(prompts[0].text.split())[:200] if prompts else "",
-            title=clean(self._title),
-            cwd=next(iter(self._cwds), ""),
-            cwds=tuple(self._cwds),
-            branches=(self._branch,) if self._branch else (),
-            remote=self._remote,
-            started=self._started,
-            ended=self._ended,
-            lines=self.lines,
-            bad_lines=self.bad,
-            unknown=self.unknown,
-            agent_version=meta.cli_version or "",
-            entrypoint=meta.originator or "",
-            forked_from=meta.forked_from_id or "",
-            uuids=tuple(dict.fromkeys(self._ids)),
-            rolled_back=self._rolled_back,
+            title=clean(state.title),
+            cwd=seen.cwd,
+            cwds=tuple(state.cwds),
+            branches=(state.branch,) if state.branch else (),
+            remote=state.remote,
+            started=state.started,
+            ended=state.ended,
+            lines=state.lines,
+            bad_lines=state.bad,
+            unknown=dict(state.unknown),
+            agent_version=meta.cli_version,
+            entrypoint=meta.originator,
+            forked_from=meta.forked_from,
+            uuids=tuple(dict.fromkeys(state.ids)),
+            rolled_back=state.rolled_back,
+            marks=kept_marks(prompt.mark or MORE for prompt in prompts),
+            usage=state.spent,
         )
 
 
@@ -460,7 +610,7 @@ class CodexTurns(CodexFacts):
         self._taken: dict[str, int] = {}
 
     def turns(self, facts: SessionFacts) -> tuple[Turn, ...]:
-        channel = "asked" if self._asked else "echoed"
+        channel = "asked" if self.state.asked or self.state.rolled_back else "echoed"
         kept = [turn for where, turn in self._turns if where in ("", channel)]
         if facts.driver in NOT_THE_PERSON:
             kept = [msgspec.structs.replace(turn, kind="task") if turn.kind in HUMAN_PROMPTS else turn for turn in kept]
@@ -468,22 +618,30 @@ class CodexTurns(CodexFacts):
 
     def _place_request(self, request: Request, channel: list[Request]) -> None:
         super()._place_request(request, channel)
-        placed = channel[-1]
-        turn = Turn(id=placed.id, kind=placed.kind, text=placed.text, at=placed.at)
-        self._turns.append(("asked" if channel is self._asked else "echoed", turn))
+        turn = Turn(id=channel[-1].id, kind=request.kind, text=request.text, at=request.at)
+        self._turns.append(("asked" if channel is self.state.asked else "echoed", turn))
 
     def _keep(
         self, kind: TurnKind, ident: str, text: str, *, evidence: str = "", tool: str = "", call: str = ""
     ) -> None:
         super()._keep(kind, ident, text, evidence=evidence, tool=tool, call=call)
-        ident = ident or (f"#{self._answer_ordinal()}" if kind == "assistant" else f"{kind}:{call or self.lines}")
+        ident = ident or (
+            f"#{self._answer_ordinal()}"
+            if kind == "assistant"
+            else f"{kind}:{call or self.state.lines}:{len(self._turns)}"
+        )
         n = self._taken[ident] = self._taken.get(ident, 0) + 1
         if n > 1:
             ident = f"{ident}:{n}"
-        turn = Turn(id=ident, kind=kind, text=text, at=self._now, tool=tool, call=call, evidence=evidence)
+        turn = Turn(id=ident, kind=kind, text=text, at=self._now(), tool=tool, call=call, evidence=evidence)
         self._turns.append(("", turn))
 
-    def _call(self, kind: str, item: Item) -> None:
+    def _later_echo(self, item: Payload) -> None:
+        kind, words = read_request(_content(item.content))
+        if kind == "injected" and words:
+            self._keep("injected", item.id or "", words[:2_000], evidence="injected")
+
+    def _call(self, kind: str, item: Payload) -> None:
         name = clean(item.name or kind)
         call = item.call_id or item.id or ""
         self._tools[call] = name
@@ -499,8 +657,10 @@ class CodexTurns(CodexFacts):
             shown = call_text("local_shell", loose.mapping(loose.value_of(item.action))) if len(item.action) else ""
         self._keep("tool_call", item.id or "", clean(shown), tool=name, call=call)
 
-    def _output(self, item: Item) -> None:
-        value = loose.value_of(item.output) if len(item.output) else ""
+    def _output(self, item: Payload) -> None:
+        # Lists of blocks may hold pictures; a text or an object is decoded whole.
+        listed = bytes(memoryview(item.output)[:1]) == b"["
+        value = loose.text_in(item.output) if listed else loose.value_of(item.output) if len(item.output) else ""
         text, failed = output_text(value)
         call = item.call_id or ""
         self._keep(
@@ -520,7 +680,16 @@ class CodexTurns(CodexFacts):
 
 
 def _content(raw: Raw) -> str:
-    return clean(loose.text_of(loose.value_of(raw))).strip() if len(raw) else ""
+    return clean(loose.text_in(raw)).strip()
+
+
+def _with_images(event: Payload) -> str:
+    """The words, and a line for each picture that came with them: what it holds stays undecoded."""
+    pictures = 0
+    for raw in (event.images, event.local_images):
+        if len(raw) > 2:
+            pictures += len(loose.items_in(raw))
+    return "\n".join([event.message or "", *["[image]"] * pictures]) if pictures else event.message or ""
 
 
 def _id_time(ident: str) -> int:
@@ -541,6 +710,6 @@ def _spawned_by(source: object) -> str:
 
 _USED_EVENTS = frozenset({
     "user_message", "agent_message", "item_completed", "turn_aborted", "thread_rolled_back", "task_started", "turn_started",
-    "thread_name_updated",
+    "thread_name_updated", "token_count",
 })  # fmt: skip
-_rows = msgspec.json.Decoder(Row)
+_row = msgspec.json.Decoder(Row)

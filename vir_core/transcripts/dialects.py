@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+import os
+
+import msgspec
+from msgspec import Raw, Struct
 
 from vir_core.transcripts import loose
-from vir_core.transcripts.claude import KNOWN, ClaudeFacts, ClaudeTurns, layout_of
-from vir_core.transcripts.codex import ITEMS, WRAPPED, CodexFacts, CodexTurns
+from vir_core.transcripts.claude import ClaudeFacts, ClaudeState, ClaudeTurns
+from vir_core.transcripts.claude_lines import KNOWN, NOTHING, layout_of
+from vir_core.transcripts.codex import ITEMS, WRAPPED, CodexFacts, CodexState, CodexTurns
 from vir_core.transcripts.session import Source
 
 Reader = ClaudeFacts | CodexFacts
@@ -14,38 +18,68 @@ TurnReader = ClaudeTurns | CodexTurns
 
 
 def facts_reader(dialect: Source, path: str) -> Reader:
-    pure = PurePath(path)
-    return CodexFacts(pure.stem) if dialect == "codex" else ClaudeFacts(*_claude(pure))
+    return CodexFacts(_stem(path)) if dialect == "codex" else ClaudeFacts(*_claude(path))
 
 
 def turn_reader(dialect: Source, path: str) -> TurnReader:
-    pure = PurePath(path)
-    return CodexTurns(pure.stem) if dialect == "codex" else ClaudeTurns(*_claude(pure))
+    return CodexTurns(_stem(path)) if dialect == "codex" else ClaudeTurns(*_claude(path))
 
 
-def _claude(path: PurePath) -> tuple[str, str, str]:
-    layout, session = layout_of(path.parts)
-    return layout, path.stem, session
+def resumed_reader(dialect: Source, path: str, state: bytes) -> Reader:
+    """A reader that goes on where one stopped. Raises msgspec.MsgspecError when `state` is not of this version."""
+    if dialect == "codex":
+        return CodexFacts(_stem(path), msgspec.msgpack.decode(state, type=CodexState))
+    return ClaudeFacts(*_claude(path), state=msgspec.msgpack.decode(state, type=ClaudeState))
+
+
+def state_of(reader: Reader) -> bytes:
+    """What `resumed_reader` goes on from; empty when it cannot be written down."""
+    try:
+        return msgspec.msgpack.encode(reader.state)
+    except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError):
+        return b""
+
+
+def _claude(path: str) -> tuple[str, str, str]:
+    parts = path.replace("\\", "/").split("/") if os.name == "nt" else path.split("/")
+    layout, session = layout_of(tuple(parts))
+    return layout, _stem(path), session
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).removesuffix(".zst").removesuffix(".jsonl")  # noqa: PTH119  a tenth of what a Path costs
+
+
+class _Probe(Struct):
+    """What tells whose record a line is; its content stays undecoded."""
+
+    type: str | None = None
+    payload: Raw = NOTHING
+    record_type: Raw = NOTHING
+    id: Raw = NOTHING
+    timestamp: Raw = NOTHING
+    instructions: Raw = NOTHING
+    git: Raw = NOTHING
+    role: Raw = NOTHING
+    call_id: Raw = NOTHING
+    summary: Raw = NOTHING
+    sessionId: Raw = NOTHING
 
 
 def dialect_of(line: bytes) -> Source | None:
     """The agent whose record this line is, or None: a line says it better than the folder it lies in."""
-    value = loose.value_of(line)
-    found = loose.mapping(value)
-    if not found:
+    probe = loose.decode_as(_Probe, line)
+    if probe is None:
         objects, _ = loose.objects_on(line)
-        found = objects[0] if objects else found
-    kind = loose.string(found.get("type"))
-    if (isinstance(found.get("payload"), dict) and kind in WRAPPED) or "record_type" in found:
+        if not objects:
+            return None
+        probe = loose.fit(_Probe, objects[0])
+    kind = probe.type or ""
+    if (kind in WRAPPED and bytes(memoryview(probe.payload)[:1]) == b"{") or len(probe.record_type):
         return "codex"
-    if (
-        found.get("type") is None
-        and "id" in found
-        and "timestamp" in found
-        and ("instructions" in found or "git" in found)
-    ):
+    if probe.type is None and len(probe.id) and len(probe.timestamp) and (len(probe.instructions) or len(probe.git)):
         return "codex"
-    if kind in ITEMS and ("role" in found or "call_id" in found or "summary" in found) and "sessionId" not in found:
+    if kind in ITEMS and (len(probe.role) or len(probe.call_id) or len(probe.summary)) and not len(probe.sessionId):
         return "codex"
     return "claude" if kind in KNOWN else None
 

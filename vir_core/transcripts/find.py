@@ -34,13 +34,13 @@ class _Walk:
         self.files: dict[str, SourceFile] = {}
         self.problems: list[Trouble] = []
         self.others: list[Trouble] = []
-        self._folders: set[tuple[int, int]] = set()
+        self._walked: list[str] = []  # real paths of roots and of folders that links led to
         self._inodes: set[tuple[int, int]] = set()
 
     def root(self, path: Path, source: Source) -> str | None:
         root = os.path.abspath(path)  # noqa: PTH100  a link stays the path the person knows
         try:
-            stat = os.stat(root)  # noqa: PTH116  paths are strings from here on, 1,500 of them
+            stat = os.stat(root)  # noqa: PTH116  paths are strings from here on, 15,000 of them
         except ValueError:
             self.problems.append(Trouble(_shown(root).replace("\0", ""), "find", "This is no path: it holds a NUL."))
             return None
@@ -50,86 +50,115 @@ class _Walk:
         if not S_ISDIR(stat.st_mode):
             self.problems.append(Trouble(_shown(root), "find", "This is a file; a folder of transcripts was expected."))
             return None
-        self._below(root, stat, root, source)
+        self._tree(root, root, source)
         return root
 
-    def _below(self, folder: str, stat: os.stat_result, root: str, source: Source) -> None:
-        """Links are followed after everything else, so that a file has the path without the link when it has one; a
-        folder is entered once, whatever loops lead to it."""
-        pending = [(folder, stat)]
-        links: list[str] = []
-        while pending or links:
-            if pending:
-                folder, stat = pending.pop()
-            else:
-                folder = links.pop()
-                try:
-                    stat = os.stat(folder)  # noqa: PTH116
-                except OSError as error:
-                    self.problems.append(Trouble(_shown(folder), "find", _because(error, "the target of this link")))
-                    continue
-                if S_ISREG(stat.st_mode):
-                    self._file(folder, stat, root, source)
-                    continue
-            if stat.st_ino and (stat.st_dev, stat.st_ino) in self._folders:
-                continue
-            self._folders.add((stat.st_dev, stat.st_ino))
+    def _tree(self, folder: str, root: str, source: Source) -> None:
+        """Links are followed after everything else, so that a file has the path without the link when it has one; what
+        they lead to is entered once, whatever loops there are, and not at all when it lies in what was walked."""
+        links = self._folders(folder, root, source) if self._enter(folder) else []
+        while links:
+            link = links.pop()
             try:
-                entries = list(os.scandir(folder))
+                stat = os.stat(link)  # noqa: PTH116
+            except OSError as error:
+                self.problems.append(Trouble(_shown(link), "find", _because(error, "the target of this link")))
+                continue
+            if S_ISREG(stat.st_mode):
+                self._file(link, stat, root, source)
+            elif S_ISDIR(stat.st_mode) and self._enter(link):
+                links.extend(self._folders(link, root, source))
+
+    def _enter(self, folder: str) -> bool:
+        real = os.path.realpath(folder)
+        if any(real == walked or real.startswith(walked.rstrip(os.sep) + os.sep) for walked in self._walked):
+            return False
+        self._walked.append(real)
+        return True
+
+    def _folders(self, top: str, root: str, source: Source) -> list[str]:
+        """Everything below `top` without following a link; returns the links."""
+        links: list[str] = []
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    for entry in entries:
+                        self._entry(entry, root, source, pending, links)
             except OSError as error:
                 self.problems.append(Trouble(_shown(folder), "find", _because(error, "this folder")))
-                continue
-            for entry in entries:
-                self._entry(entry, root, source, pending, links)
+        return links
 
-    def _entry(
-        self,
-        entry: os.DirEntry[str],
-        root: str,
-        source: Source,
-        pending: list[tuple[str, os.stat_result]],
-        links: list[str],
-    ) -> None:
+    def _entry(self, entry: os.DirEntry[str], root: str, source: Source, pending: list[str], links: list[str]) -> None:
         name = entry.name
+        transcript = name.endswith((".jsonl", ".jsonl.zst"))
         try:
-            if entry.is_symlink():
-                if name.endswith(".jsonl") or "." not in name:
+            if transcript and name not in _NOT_SESSIONS and entry.is_file(follow_symlinks=False):
+                # Not entry.stat(): on Windows it is read from the folder and knows no inode.
+                self._file(entry.path, os.stat(entry.path), root, source)  # noqa: PTH116
+            elif entry.is_symlink():
+                if transcript or "." not in name:
                     links.append(entry.path)
-                return
-            if entry.is_dir():
-                if name.endswith(".jsonl"):
+            elif entry.is_dir():
+                if transcript:
                     self.problems.append(
                         Trouble(_shown(entry.path), "find", "A folder has the name of a transcript; it was not read.")
                     )
                 elif name not in _SKIPPED_FOLDERS:
-                    pending.append((entry.path, os.stat(entry.path)))  # noqa: PTH116
-            elif name.endswith(".jsonl"):
-                if reason := _NOT_SESSIONS.get(name):
-                    self.others.append(Trouble(_shown(entry.path), "find", reason))
-                else:
-                    # Not entry.stat(): on Windows it is read from the folder and knows no inode.
-                    self._file(entry.path, os.stat(entry.path), root, source)  # noqa: PTH116
-            elif name.endswith(".jsonl.zst"):
-                self.others.append(
-                    Trouble(_shown(entry.path), "find", "a compressed rollout; vir does not read these yet")
-                )
+                    pending.append(entry.path)
+            elif reason := _NOT_SESSIONS.get(name):
+                self.others.append(Trouble(_shown(entry.path), "find", reason))
+            elif transcript:
+                self.problems.append(Trouble(_shown(entry.path), "find", "This is no regular file; it was not read."))
         except OSError as error:
             self.problems.append(Trouble(_shown(entry.path), "find", _because(error, "this entry")))
 
     def _file(self, path: str, stat: os.stat_result, root: str, source: Source) -> None:
-        if not S_ISREG(stat.st_mode):
-            self.problems.append(Trouble(_shown(path), "find", "This is no regular file; it was not read."))
-            return
-        identity = (stat.st_dev, stat.st_ino)
-        if stat.st_ino and identity in self._inodes:
-            return
-        self._inodes.add(identity)
-        if not _writable_name(path):
+        inode = stat.st_ino
+        if inode:
+            identity = (stat.st_dev, inode)
+            if identity in self._inodes:
+                return
+            self._inodes.add(identity)
+        if not path.isascii() and not _writable_name(path):
             self.problems.append(
                 Trouble(_shown(path), "find", "The file's name is not valid UTF-8; rename it to have it read.")
             )
             return
-        self.files[path] = SourceFile(path, source, root, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        self.files[path] = SourceFile(path, source, root, stat.st_size, stat.st_mtime_ns, inode)
+
+    def one_of_each(self) -> None:
+        """Codex moves a rollout when it is archived and compresses one that grew cold, and may be met half-way: of two
+        files of one name the one in use counts before the archived one, and the plain one before the compressed."""
+        if not any(path.endswith(".zst") or "archived_sessions" in path for path in self.files):
+            return
+        copies: dict[str, list[str]] = {}
+        for path in self.files:
+            name = os.path.basename(path)  # noqa: PTH119
+            if name.startswith("rollout-") and name.endswith((".jsonl", ".jsonl.zst")):
+                copies.setdefault(name.removesuffix(".zst"), []).append(path)
+        for paths in copies.values():
+            if len(paths) == 1:
+                continue
+            # Copies in two homes are two files, which lineage joins; only what lies below one home is a move met half-way.
+            for home in {_home(path) for path in paths}:
+                same = sorted((path for path in paths if _home(path) == home), key=_standing)
+                for path in same[1:]:
+                    del self.files[path]
+                    self.others.append(Trouble(path, "find", f"a copy of {same[0]}, which is read"))
+
+
+def _home(path: str) -> str:
+    for name in ("sessions", "archived_sessions"):
+        head, found, _ = path.replace("\\", "/").partition(f"/{name}/")
+        if found:
+            return head
+    return ""
+
+
+def _standing(path: str) -> tuple[bool, bool, str]:
+    return "/archived_sessions/" in path.replace("\\", "/"), path.endswith(".zst"), path
 
 
 def find(claude_dirs: Sequence[Path], codex_dirs: Sequence[Path]) -> Found:
@@ -146,6 +175,7 @@ def find(claude_dirs: Sequence[Path], codex_dirs: Sequence[Path]) -> Found:
             for path in _inside(folder, ("sessions", "archived_sessions"))
         ),
     ]
+    walk.one_of_each()
     return Found(
         files=tuple(walk.files[path] for path in sorted(walk.files)),
         problems=tuple(walk.problems),

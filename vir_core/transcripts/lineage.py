@@ -1,14 +1,21 @@
-"""Which files are one session: copies, files resumed into new ones, forks, archived duplicates."""
+"""Which files are one session: copies, files resumed or compacted into new ones, forks, archived duplicates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from msgspec import Struct
 
+from vir_core.transcripts.provenance import NOT_THE_PERSON
 from vir_core.transcripts.session import SessionFacts
 
-_CHILDREN = frozenset({"subagent", "workflow", "compaction"})
+_PEOPLE = frozenset({"human", "plan_handoff"})
+_HELPERS = frozenset({"subagent", "workflow", "compaction"})
+COMPACTED_WITHIN = 600.0
+"""Seconds between the end of a file and the start of the one it was compacted into."""
+RECORD_ID = 32
+"""Characters of a record id from which on it is random; shorter ones are counted up and repeat in every session."""
 
 
 class Thread(Struct, frozen=True, kw_only=True):
@@ -22,50 +29,103 @@ class Thread(Struct, frozen=True, kw_only=True):
 
 class Lineage(Struct, frozen=True, kw_only=True):
     """`threads` in the order of their first file; `roots` gives the thread key of every file; `parents` the thread key
-    a subagent's thread belongs to (empty when that session is not here)."""
+    a subagent's thread belongs to (empty when that session is not here); `follows` the thread key of the session in which
+    a plan was made that was handed over to this one."""
 
     threads: tuple[Thread, ...] = ()
     roots: dict[str, str] = {}
     parents: dict[str, str] = {}
+    follows: dict[str, str] = {}
 
 
 def join_lineage(sessions: Sequence[SessionFacts]) -> Lineage:
-    """Joins files by session id, by shared record ids, and by the session they say they were forked from.
+    """Joins files by session id, by shared record ids, by the session they say they were forked from (two forks of one that
+    is gone are still one), and by the record that the head of a file continues.
 
-    Subagents stay threads of their own: they carry their parent's session id, and are not it."""
+    Subagents stay threads of their own: they carry their parent's session id, and are not it. So does a session that a plan
+    was handed over to: it is new work, and says where the plan came from. A summary's leaf joins nothing: at the head of a
+    file it may title a session that has nothing to do with it."""
     joined = _Joined(len(sessions))
     by_key: dict[str, int] = {}
     by_uuid: dict[str, int] = {}
+    whole = [n for n, facts in enumerate(sessions) if facts.driver not in NOT_THE_PERSON]
     for n, facts in enumerate(sessions):
         joined.join(n, by_key.setdefault(facts.key, n))
-        if facts.driver in _CHILDREN:
-            continue
+    for n in whole:
+        facts = sessions[n]
         for uuid in facts.uuids:
-            # Ids that a program counts up for itself repeat in every session; those of records are long and random.
-            if len(uuid) >= 32:
+            if len(uuid) >= RECORD_ID:
                 joined.join(n, by_uuid.setdefault(f"{facts.source}:{uuid}", n))
-    for n, facts in enumerate(sessions):
-        if facts.forked_from and facts.driver not in _CHILDREN:
-            parent = by_key.get(f"{facts.source}:{facts.forked_from}")
-            if parent is not None:
-                joined.join(n, parent)
+    for n in whole:
+        facts = sessions[n]
+        if facts.forked_from:
+            joined.join(n, by_key.setdefault(f"{facts.source}:{facts.forked_from}", n))
+        for uuid in facts.after:
+            if len(uuid) >= RECORD_ID and (earlier := by_uuid.get(f"{facts.source}:{uuid}")) is not None:
+                joined.join(n, earlier)
+    _join_compacted(sessions, whole, joined)
     threads = tuple(_thread(tuple(sessions[n] for n in group)) for group in joined.groups())
     roots = {facts.path: thread.key for thread in threads for facts in thread.files}
-    by_session = {facts.key: roots[facts.path] for facts in sessions if facts.driver not in _CHILDREN}
+    by_session = {facts.key: roots[facts.path] for facts in sessions if facts.driver not in _HELPERS}
     parents = {
         thread.key: by_session.get(f"{thread.speaker.source}:{thread.speaker.parent}", "")
         for thread in threads
         if thread.speaker.parent
     }
-    return Lineage(threads=threads, roots=roots, parents=parents)
+    follows = {
+        thread.key: before
+        for thread in threads
+        for facts in thread.files
+        if facts.follows and (before := by_session.get(f"{facts.source}:{facts.follows}", "")) not in ("", thread.key)
+    }
+    return Lineage(threads=threads, roots=roots, parents=parents, follows=follows)
+
+
+def _join_compacted(sessions: Sequence[SessionFacts], whole: Sequence[int], joined: _Joined) -> None:
+    """Joins a file that opens with the summary of a compaction to the one of the same title and folder that ended right
+    before it began. Only the nearest one: a title may name several sessions."""
+    titled: dict[tuple[str, str, str], list[int]] = {}
+    for n in whole:
+        if sessions[n].title:
+            titled.setdefault((sessions[n].source, sessions[n].title, sessions[n].cwd), []).append(n)
+    for n in whole:
+        facts = sessions[n]
+        if not facts.opens_compacted or not facts.title:
+            continue
+        began = _seconds(facts.started)
+        near: list[tuple[float, int]] = []
+        for other in titled[facts.source, facts.title, facts.cwd]:
+            ended = _seconds(sessions[other].ended)
+            if other != n and began and ended and 0 <= began - ended <= COMPACTED_WITHIN:
+                near.append((began - ended, other))
+        if near:
+            joined.join(n, min(near)[1])
 
 
 def _thread(files: tuple[SessionFacts, ...]) -> Thread:
     oldest = sorted(
         files, key=lambda facts: (facts.started or "~", facts.ended, facts.forked_from != "", facts.key, facts.path)
     )
-    speaker = max(files, key=lambda facts: (facts.human_turns, facts.answers, facts.ended, facts.bytes, facts.path))
+    # A person who takes a script's session over makes it theirs.
+    speaker = max(
+        files,
+        key=lambda facts: (
+            facts.driver in _PEOPLE,
+            facts.human_turns,
+            facts.answers,
+            facts.ended,
+            facts.bytes,
+            facts.path,
+        ),
+    )
     return Thread(key=oldest[0].key, speaker=speaker, files=tuple(oldest))
+
+
+def _seconds(time: str) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp() if time else 0.0
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 class _Joined:

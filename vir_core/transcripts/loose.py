@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_args
 
 import msgspec
 
@@ -48,11 +48,24 @@ def fit(shape: type[T], value: object) -> T:
         if field.type is msgspec.Raw:
             kept[field.name] = msgspec.Raw(encode(given))
             continue
+        if inner := _struct_in(field.type):
+            if isinstance(given, dict):
+                kept[field.name] = fit(inner, cast("object", given))
+            continue
         try:
             kept[field.name] = msgspec.convert(given, field.type)
         except (msgspec.ValidationError, UnicodeError):
             continue
     return shape(**kept)
+
+
+@cache
+def _struct_in(shape: object) -> type[msgspec.Struct] | None:
+    """The Struct a field holds, alone or as `Struct | None`."""
+    for one in (shape, *get_args(shape)):
+        if isinstance(one, type) and issubclass(one, msgspec.Struct):
+            return one
+    return None
 
 
 def _well_formed(value: object) -> object:
@@ -140,6 +153,40 @@ def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+class Piece(msgspec.Struct):
+    """A block of content of which only text is wanted: what an image holds is skipped without being decoded."""
+
+    type: str | None = None
+    text: str | None = None
+
+
+def text_in(raw: bytes | msgspec.Raw) -> str:
+    """As `text_of`, from undecoded JSON; payloads of images and documents stay undecoded."""
+    if not len(raw):
+        return ""
+    try:
+        given = _texts.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return text_of(value_of(raw))
+    if isinstance(given, str):
+        return given
+    if len(given) == 1 and given[0].text:
+        return given[0].text
+    return "\n".join(filter(None, (piece.text or _placeholder(piece.type or "") for piece in given)))
+
+
+def items_in(raw: bytes | msgspec.Raw) -> list[msgspec.Raw]:
+    """The items of an array, undecoded; none when it is no array."""
+    try:
+        return _raws.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
+
+
+def _placeholder(kind: str) -> str:
+    return "[image]" if "image" in kind else "[document]" if kind == "document" else ""
+
+
 def text_of(content: object) -> str:
     """The text of a message's content: a string, or the texts of a list of blocks, one a paragraph. Images and other
     bulk are left out: base64 is no text."""
@@ -152,8 +199,10 @@ def text_of(content: object) -> str:
             continue
         found = mapping(block)
         text = string(found.get("text"))
-        if text:
+        if text := text or _placeholder(string(found.get("type"))):
             texts.append(text)
-        elif "image" in string(found.get("type")):
-            texts.append("[image]")
     return "\n".join(texts)
+
+
+_texts = msgspec.json.Decoder(str | list[Piece])
+_raws = msgspec.json.Decoder(list[msgspec.Raw])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Literal
 
 from msgspec import Struct
 
+ACTIVE = timedelta(minutes=10)
 Source = Literal["claude", "codex"]
 Certainty = Literal["sure", "likely", "unsure"]
 Driver = Literal[
@@ -31,7 +33,7 @@ class Trouble(Struct, frozen=True):
     message: str
 
 
-class SourceFile(Struct, frozen=True):
+class SourceFile(Struct, frozen=True, gc=False):
     """A transcript file as found. `source` is the agent whose folder it lies in, `root` that folder; `size` in bytes."""
 
     path: str
@@ -42,7 +44,18 @@ class SourceFile(Struct, frozen=True):
     inode: int
 
 
-class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
+class Usage(Struct, frozen=True, array_like=True, gc=False):
+    """Tokens that the API says were used, each answer counted once however many lines it takes: `fresh` were read anew,
+    `written` to the cache, `cached` read from it, `output` written by the model."""
+
+    answers: int = 0
+    fresh: int = 0
+    written: int = 0
+    cached: int = 0
+    output: int = 0
+
+
+class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """One transcript file, summed up.
 
     `session` is the session's id; for a subagent its own agent id, `parent` then names the session that started it.
@@ -50,6 +63,13 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
     and greatest record time (RFC 3339, UTC), empty when no record has one. `uuids` are the ids of the first and last
     few records: copies and resumed files share them. `bytes` is the file's size, `lines` its lines that are not blank,
     `bad_lines` those that could not be read whole, `oversize_lines` those too long to be decoded (part of `bad_lines`).
+    `marks` are the shapes of the first prompts, to compare sessions by; `hands` counts what only somebody at the keyboard
+    does: commands, answers to questions, refusals in words. `after` are ids of records in other files that the head of this
+    one continues, `opens_compacted` says that it begins with the summary of a compaction; `follows` is the session whose
+    plan was handed over here; `copied` counts the prompts in `human_turns`
+    that a fork brought along; `team` is the team of agents that it belongs to or leads; `home` is the folder
+    a worktree was entered from. `answered` counts a person's answers
+    to questions, `refused` the refusals with words of theirs; neither is a human turn.
     """
 
     path: str
@@ -83,6 +103,17 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
     forked_from: str = ""
     uuids: tuple[str, ...] = ()
     rolled_back: int = 0
+    marks: tuple[str, ...] = ()
+    hands: int = 0
+    after: tuple[str, ...] = ()
+    follows: str = ""
+    opens_compacted: bool = False
+    copied: int = 0
+    team: str = ""
+    home: str = ""
+    answered: int = 0
+    refused: int = 0
+    usage: Usage = Usage()
 
     @property
     def key(self) -> str:
@@ -94,6 +125,16 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True):
     @property
     def branch(self) -> str:
         return self.branches[-1] if self.branches else ""
+
+    def active(self, now: datetime) -> bool:
+        """Whether somebody may still be at it: its newest record is less than ten minutes old. The time of the record, not
+        of the file: a copy made just now is as old as what stands in it. A record dated ten minutes ahead or more comes
+        from a clock that was wrong, and must not make its session wait for ever."""
+        try:
+            newest = datetime.fromisoformat(self.ended)
+        except ValueError:
+            return False
+        return abs(now - newest) < ACTIVE
 
 
 class NotASession(Exception):

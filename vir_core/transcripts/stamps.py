@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 _exact = re.compile(
@@ -43,3 +44,14 @@ def _written(time: datetime) -> str:
         return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
         return ""
+
+
+def exact(times: Sequence[object]) -> bool:
+    """Whether all are RFC 3339 in UTC with milliseconds, so that they are in order of time when in order of letters. The
+    least and the greatest are looked at whole, the others by their length and end."""
+    try:
+        if set(map(len, times)) != {24} or {time[-1] for time in times} != {"Z"}:  # type: ignore[arg-type,index]
+            return False
+        return all(map(_exact.match, (min(times), max(times))))  # type: ignore[type-var,arg-type]
+    except TypeError:
+        return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,11 +11,15 @@ from msgspec import Struct
 
 from vir_core.machine import ANYTHING, MachineError, write_atomic
 from vir_core.transcripts.find import Found
-from vir_core.transcripts.reading import sum_up
-from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
+from vir_core.transcripts.reading import Outcome, Resume, outcome_of
+from vir_core.transcripts.session import SessionFacts, SourceFile, Trouble
 
-LAYOUT = 1
+LAYOUT = 3
 """Raise it when a fact is added, or means something else: older caches are then read as none."""
+WORTH_HELP = 96 << 20
+"""Bytes to read from which a second process pays: it takes a tenth of a second to start."""
+RESUMABLE = 256
+"""Files, the newest ones, of which is kept where to go on when they grow. What is older seldom grows, and is then read anew."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -45,12 +50,14 @@ class _Cache(Struct, array_like=True):
 
 
 def survey(found: Found, cache: Path | None, on_progress: Progress | None = None) -> Survey:
-    """Sum up every file found. Only files whose size, time of change or inode differ from the cache are read.
+    """Sum up every file found. Only files whose size, time of change or inode differ from the cache are read, and of
+    those that only grew since, only what was added.
 
     The cache is written when something changed and its folder exists; without a folder nothing is made. A damaged cache,
     or one of another layout, is as good as none; failing to write it is no failure of the survey. `on_progress` gets
     (done, total, path) for the files that are read."""
-    old = _load(cache)
+    kept = _Kept(cache)
+    old = kept.rows
     known = {row.path: row for row in old.sessions}
     refused = {row.path: row for row in old.refused}
     sessions: list[SessionFacts] = []
@@ -67,32 +74,39 @@ def survey(found: Found, cache: Path | None, on_progress: Progress | None = None
             turned_away.append(no)
             continue
         stale.append(file)
+    newest = _newest(found.files) if stale and cache is not None else frozenset[str]()
     read = 0
-    for done, file in enumerate(stale):
+    resumes: dict[str, Resume] = {}
+    for done, outcome in enumerate(_read(stale, known, kept, newest)):
+        file = outcome.file
         if on_progress is not None:
             on_progress(done, len(stale), file.path)
-        try:
-            summed = sum_up(file)
-        except NotASession as reason:
-            turned_away.append(_Refused(file.path, file.size, file.mtime_ns, file.inode, str(reason)))
-            read += file.size
-        except OSError as error:
-            failures.append(Trouble(file.path, "read", _because(error)))
-        except (TypeError, ValueError, LookupError, AttributeError, AssertionError, RecursionError) as error:
-            # A record shaped as no reader expected must not cost the other sessions; the file is named and tried again.
-            failures.append(Trouble(file.path, "read", f"It could not be understood ({type(error).__name__})."))
+        read += outcome.read
+        if outcome.facts is not None:
+            sessions.append(outcome.facts)
+            if outcome.resume is not None:
+                resumes[file.path] = outcome.resume
+        elif outcome.refused:
+            turned_away.append(_Refused(file.path, file.size, file.mtime_ns, file.inode, outcome.refused))
         else:
-            sessions.append(summed.facts)
-            read += summed.read
+            failures.append(Trouble(file.path, "read", outcome.trouble))
     if stale:
         sessions.sort(key=_path)
         turned_away.sort(key=_path)
+        failures[len(found.problems) :] = sorted(failures[len(found.problems) :], key=_path)
     elsewhere = _elsewhere(old, found)
     gone = len(known) + len(refused) > len(sessions) + len(turned_away) + len(elsewhere.sessions) + len(
         elsewhere.refused
     )
     if cache is not None and (stale or gone):
-        _save(cache, _Cache(LAYOUT, sessions + elsewhere.sessions, turned_away + elsewhere.refused))
+        again = {file.path for file in stale}
+        here = {file.path for file in found.files}
+        for path, resume in kept.resumes().items():
+            if path not in again and (path in newest or path not in here):
+                resumes[path] = resume
+        kept.save(
+            _Cache(LAYOUT, sessions + elsewhere.sessions, turned_away + elsewhere.refused), list(resumes.values())
+        )
     return Survey(
         sessions=tuple(sessions),
         failures=tuple(failures),
@@ -100,6 +114,32 @@ def survey(found: Found, cache: Path | None, on_progress: Progress | None = None
         bytes_read=read,
         changed=len(stale),
     )
+
+
+def _read(
+    stale: list[SourceFile], known: dict[str, SessionFacts], kept: _Kept, newest: frozenset[str]
+) -> Iterator[Outcome]:
+    """Outcomes of the files to read; of many at once in any order."""
+    fresh: list[SourceFile] = []
+    for file in stale:
+        row = known.get(file.path)
+        grown = row is not None and row.inode == file.inode and row.bytes < file.size
+        if grown and (resume := kept.resumes().get(file.path)):
+            yield outcome_of(file, resume=resume, keep=file.path in newest)
+        else:
+            fresh.append(file)
+    if sum(file.size for file in fresh) < WORTH_HELP:
+        for file in fresh:
+            yield outcome_of(file, keep=file.path in newest)
+        return
+    from vir_core.transcripts.crew import Task, read_all
+
+    yield from read_all([Task(file, file.path in newest) for file in fresh])
+
+
+def _newest(files: Sequence[SourceFile]) -> frozenset[str]:
+    latest = sorted(files, key=lambda file: file.mtime_ns, reverse=True)[:RESUMABLE]
+    return frozenset(file.path for file in latest)
 
 
 def _elsewhere(old: _Cache, found: Found) -> _Cache:
@@ -119,38 +159,70 @@ def _elsewhere(old: _Cache, found: Found) -> _Cache:
     )
 
 
-def _load(cache: Path | None) -> _Cache:
-    if cache is None:
-        return _Cache(LAYOUT)
-    try:
-        content = cache.read_bytes()
-        loaded = _decoder.decode(content)
-    except (OSError, msgspec.MsgspecError, UnicodeError):
-        return _Cache(LAYOUT)
-    return loaded if loaded.layout == LAYOUT else _Cache(LAYOUT)
+class _Kept:
+    """The cache file: eight bytes of length, the rows, and then where to go on in files that grow, which is read only
+    when one did."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._rest = 0
+        self._resumes: dict[str, Resume] | None = None
+        self.rows = self._load()
+
+    def _load(self) -> _Cache:
+        if self._path is None:
+            return _Cache(LAYOUT)
+        try:
+            with self._path.open("rb") as handle:
+                length = int.from_bytes(handle.read(8), "big")
+                content = handle.read(min(length, _LARGEST))
+            # Hundreds of thousands of small objects, none of them garbage: looking for some would take as long again.
+            collecting = gc.isenabled()
+            gc.disable()
+            try:
+                loaded = _decoder.decode(content)
+            finally:
+                if collecting:
+                    gc.enable()
+        except (OSError, msgspec.MsgspecError, UnicodeError):
+            return _Cache(LAYOUT)
+        if loaded.layout != LAYOUT:
+            return _Cache(LAYOUT)
+        self._rest = 8 + length
+        return loaded
+
+    def resumes(self) -> dict[str, Resume]:
+        """By path; none when there is no cache or it is damaged."""
+        if self._resumes is None:
+            self._resumes = {}
+            if self._path is not None and self._rest:
+                try:
+                    with self._path.open("rb") as handle:
+                        handle.seek(self._rest)
+                        self._resumes = {row.path: row for row in _resume_decoder.decode(handle.read(_LARGEST))}
+                except (OSError, msgspec.MsgspecError, UnicodeError):
+                    # Only time is lost: files that grew are read anew.
+                    return self._resumes
+        return self._resumes
+
+    def save(self, rows: _Cache, resumes: list[Resume]) -> None:
+        if self._path is None or not self._path.parent.is_dir():
+            return
+        content = _encoder.encode(rows)
+        whole = b"".join((len(content).to_bytes(8, "big"), content, _encoder.encode(resumes)))
+        try:
+            write_atomic(self._path, whole, expected=ANYTHING, private=True)
+        except MachineError:
+            # Only time is lost: the next pass reads these files again.
+            return
 
 
-def _save(cache: Path, rows: _Cache) -> None:
-    if not cache.parent.is_dir():
-        return
-    try:
-        write_atomic(cache, _encoder.encode(rows), expected=ANYTHING, private=True)
-    except MachineError:
-        # Only time is lost: the next pass reads these files again.
-        return
-
-
-def _because(error: OSError) -> str:
-    if isinstance(error, PermissionError):
-        return "No permission to read this transcript."
-    if isinstance(error, FileNotFoundError):
-        return "The transcript disappeared while it was being read."
-    return f"The transcript could not be read: {error.strerror or error}."
-
-
-def _path(row: SessionFacts | _Refused) -> str:
+def _path(row: SessionFacts | _Refused | Trouble) -> str:
     return row.path
 
 
+_LARGEST = 1 << 30
+"""Bytes of a cache that are read at most: a damaged length must not ask for more."""
 _decoder = msgspec.msgpack.Decoder(_Cache)
+_resume_decoder = msgspec.msgpack.Decoder(list[Resume])
 _encoder = msgspec.msgpack.Encoder()

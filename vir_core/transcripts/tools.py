@@ -22,6 +22,7 @@ _codex_head = re.compile(
 )
 _codex_exit = re.compile(r"^(?:Process exited with code|Exit code:) ?(-?\d+)", re.MULTILINE)
 _tool_error = re.compile(r"\A<tool_use_error>(.*?)(?:</tool_use_error>)?\Z", re.DOTALL)
+_spilled = re.compile(r"\A<persisted-output>\n?Output too large[^\n]*? saved to: ([^\n]+)")
 _patched = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 
 
@@ -91,6 +92,12 @@ def result_text(text: str) -> tuple[str, bool]:
     elif code := _exit_line.match(text):
         failed = code[1] != "0"
     return _capped(text), failed
+
+
+def spilled_to(text: str) -> str:
+    """The file that holds the whole of a result too large for the transcript, as the agent wrote its path; else empty."""
+    found = _spilled.match(text)
+    return found[1].strip() if found else ""
 
 
 def output_text(output: object) -> tuple[str, bool]:

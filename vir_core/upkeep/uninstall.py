@@ -26,6 +26,9 @@ _FILES = {
         "which vaults this machine writes to",
         "a vault used again here counts as another device: notes written until now no longer follow sessions that go on",
     ),
+    "places": _Known(
+        "which project each folder belonged to", "sessions of deleted folders can count as projects of their own"
+    ),
     "scan": _Known("what the session files held when last read"),
     "rule-cache": _Known("compiled patterns that find secrets"),
 }

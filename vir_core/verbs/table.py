@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +15,8 @@ OnProgress = Callable[[Progress], None]
 
 class Verb(Struct, frozen=True, kw_only=True):
     """`handler` is `module:function`, called with the request (and `progress=` when `progresses`). `flags` explains each
-    field of the request; `positional` names the field that stands without a flag. `heavy` lists what the verb may load of
+    field of the request; `positional` names the field that stands without a flag; `words` gives the field that the
+    words after a first word go to (`runs undo ID` is `runs --undo ID`). `heavy` lists what the verb may load of
     the packages that cost a tenth of a second or more."""
 
     name: str
@@ -23,6 +24,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     handler: str
     flags: dict[str, str]
     positional: str = ""
+    words: Mapping[str, str] = {}
     progresses: bool = False
     hidden: bool = False
     heavy: frozenset[str] = frozenset()
@@ -90,6 +92,7 @@ TABLE: dict[str, Verb] = {
             summary="list the runs that wrote something, or take one back",
             handler="vir_core.upkeep:runs",
             flags={"vault": _VAULT, "undo": "take this run back: its notes go to archived/, unless you touched them"},
+            words={"undo": "undo"},
             heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "regex"}),
             example="vir_core runs --vault ~/Notes",
         ),
@@ -97,8 +100,31 @@ TABLE: dict[str, Verb] = {
             name="sessions",
             summary="list every session found, who drove it and why we think so",
             handler="vir_core.ingest:sessions",
-            flags={"vault": _VAULT, "claude_dir": _CLAUDE, "codex_dir": _CODEX},
-            example="vir_core sessions --json",
+            flags={
+                "vault": _VAULT,
+                "claude_dir": _CLAUDE,
+                "codex_dir": _CODEX,
+                "explain": "one session (id, key or file): what it is, why, which lines said so, what would change it",
+            },
+            words={"explain": "explain"},
+            heavy=frozenset({"kingfisher_sdk", "regex"}),
+            example="vir_core sessions explain 3f2a91",
+        ),
+        Verb(
+            name="projects",
+            summary="list the projects your sessions belong to, and say which ones are read",
+            handler="vir_core.ingest:projects",
+            flags={
+                "vault": _VAULT,
+                "claude_dir": _CLAUDE,
+                "codex_dir": _CODEX,
+                "include": "read this project (name, id, or a pattern like 'client-*'), may be repeated",
+                "exclude": "leave this project out; its notes stay as they are, and include takes it back",
+                "ask": "neither read nor leave out this project: it waits for you",
+                "give": "let the vault named with --vault have this project, and no other vault of this machine",
+            },
+            words={"include": "include", "exclude": "exclude", "ask": "ask", "give": "give"},
+            example="vir_core projects exclude 'client-*'",
         ),
         Verb(
             name="query",

@@ -6,6 +6,8 @@ export type Category = 'decision' | 'gotcha' | 'pattern' | 'tool';
 
 export type Certainty = 'likely' | 'sure' | 'unsure';
 
+export type Decision = 'ask' | 'exclude' | 'given' | 'include';
+
 export type Driver = 'automated' | 'compaction' | 'empty' | 'headless' | 'human' | 'internal' | 'observer' | 'plan_handoff' | 'subagent' | 'teammate' | 'workflow';
 
 export type ErrorKind = 'busy' | 'cancelled' | 'conflict' | 'human_required' | 'internal' | 'invalid_request' | 'newer_data' | 'no_vault' | 'not_found' | 'over_budget' | 'provider_unavailable' | 'quota_exhausted' | 'storage' | 'unsupported_contract';
@@ -42,6 +44,17 @@ export interface JournalRequest {
 	readonly word?: string;
 }
 
+/** Without a decision it lists. `include`, `exclude` and `ask` take names, ids, or patterns with `*`, `?` or `[` that are held against name and key; `give` takes projects that the vault `vault` shall have, and no other vault of this machine. */
+export interface ProjectsRequest {
+	readonly vault?: string;
+	readonly claude_dir?: readonly string[];
+	readonly codex_dir?: readonly string[];
+	readonly include?: readonly string[];
+	readonly exclude?: readonly string[];
+	readonly ask?: readonly string[];
+	readonly give?: readonly string[];
+}
+
 export interface QueryRequest {
 	readonly text: string;
 	readonly vault?: string;
@@ -76,10 +89,12 @@ export interface SchemaRequest {
 	readonly check?: boolean;
 }
 
+/** `explain` is a session's id, key or file: the reply then says of this one what it is and why. */
 export interface SessionsRequest {
 	readonly vault?: string;
 	readonly claude_dir?: readonly string[];
 	readonly codex_dir?: readonly string[];
+	readonly explain?: string;
 }
 
 /** Without `apply` it lists what vir wrote outside the vault; with it, that is removed item by item. */
@@ -101,6 +116,23 @@ export interface DoctorReply {
 
 export interface ErrorReply {
 	readonly error: WireError;
+}
+
+/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `note` is the path of its note, relative to the vault root, or empty. */
+export interface Explained {
+	readonly key: string;
+	readonly session: SessionInfo;
+	readonly what: string;
+	readonly why: readonly string[];
+	readonly lines: readonly SourceLine[];
+	readonly changes: readonly string[];
+	readonly turns: Readonly<Record<string, number>>;
+	readonly prompts: readonly string[];
+	readonly files: readonly string[];
+	readonly parent: string;
+	readonly children: readonly string[];
+	readonly follows: string;
+	readonly note: string;
 }
 
 /** One thing that did not work while the rest went on. `stage` is find, read, distil, write or index. */
@@ -226,6 +258,12 @@ export interface OutsideItem {
 	readonly removed: boolean;
 }
 
+export interface PatternInfo {
+	readonly pattern: string;
+	readonly decision: Decision;
+	readonly projects: number;
+}
+
 /** A session that a dry run would distil. */
 export interface PlannedSession {
 	readonly session: string;
@@ -249,6 +287,35 @@ export interface Progress {
 	readonly done: number;
 	readonly total: number;
 	readonly path: string;
+}
+
+/** One project that sessions were found of or notes exist of. `decision` says whether a run distils it, `by` who decided: you, pattern or default; `to` is the vault it was given to. `sessions` counts those a default run would take, `pending` those of them that no run has settled, `others` the rest (copies, scripts, agents); `newest` is the end of the last. */
+export interface ProjectInfo {
+	readonly id: string;
+	readonly name: string;
+	readonly key: string;
+	readonly decision: Decision;
+	readonly by: string;
+	readonly to: string;
+	readonly pattern: string;
+	readonly sessions: number;
+	readonly pending: number;
+	readonly others: number;
+	readonly notes: number;
+	readonly newest: string;
+	readonly places: readonly string[];
+}
+
+/** `default` is what counts for a project that nobody decided about; `changed` are the names of what was decided now. */
+export interface ProjectsReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly default: Decision;
+	readonly projects: readonly ProjectInfo[];
+	readonly patterns: readonly PatternInfo[];
+	readonly changed: readonly string[];
+	readonly failed: readonly Failure[];
 }
 
 /** `excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process. */
@@ -328,10 +395,20 @@ export interface SessionInfo {
 	readonly reason: string;
 }
 
+/** `explained` is there when one session was asked about; `sessions` is empty then. */
 export interface SessionsReply {
 	readonly contract: number;
 	readonly sessions: readonly SessionInfo[];
 	readonly failed: readonly Failure[];
+	readonly explained: Explained | null;
+}
+
+/** A line of a transcript that says who drove it: `n` counts from 1, `says` is what it tells, `text` what stands there, shortened and without secrets. */
+export interface SourceLine {
+	readonly n: number;
+	readonly at: string;
+	readonly says: string;
+	readonly text: string;
 }
 
 /** `oldest_days` is the age of the oldest transcript by its last change, in days. */
@@ -384,6 +461,7 @@ export interface Requests {
 	readonly history: HistoryRequest;
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
+	readonly projects: ProjectsRequest;
 	readonly query: QueryRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
@@ -397,6 +475,7 @@ export interface Replies {
 	readonly history: HistoryReply;
 	readonly init: InitReply;
 	readonly journal: JournalReply;
+	readonly projects: ProjectsReply;
 	readonly query: QueryReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
@@ -435,6 +514,21 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 	},
 	ErrorReply: {
 		error: { shape: { is: 'struct', name: 'WireError' } },
+	},
+	Explained: {
+		key: { shape: { is: 'string' } },
+		session: { shape: { is: 'struct', name: 'SessionInfo' } },
+		what: { shape: { is: 'string' } },
+		why: { shape: { is: 'list', of: { is: 'string' } } },
+		lines: { shape: { is: 'list', of: { is: 'struct', name: 'SourceLine' } } },
+		changes: { shape: { is: 'list', of: { is: 'string' } } },
+		turns: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
+		prompts: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		files: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		parent: { shape: { is: 'string' }, or: '' },
+		children: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		follows: { shape: { is: 'string' }, or: '' },
+		note: { shape: { is: 'string' }, or: '' },
 	},
 	Failure: {
 		path: { shape: { is: 'string' } },
@@ -539,6 +633,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		loss: { shape: { is: 'string' } },
 		removed: { shape: { is: 'boolean' }, or: false },
 	},
+	PatternInfo: {
+		pattern: { shape: { is: 'string' } },
+		decision: { shape: { is: 'word', of: ['ask', 'exclude', 'given', 'include'] } },
+		projects: { shape: { is: 'integer' } },
+	},
 	PlannedSession: {
 		session: { shape: { is: 'string' } },
 		path: { shape: { is: 'string' } },
@@ -557,6 +656,31 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		done: { shape: { is: 'integer' } },
 		total: { shape: { is: 'integer' } },
 		path: { shape: { is: 'string' }, or: '' },
+	},
+	ProjectInfo: {
+		id: { shape: { is: 'string' } },
+		name: { shape: { is: 'string' } },
+		key: { shape: { is: 'string' } },
+		decision: { shape: { is: 'word', of: ['ask', 'exclude', 'given', 'include'] } },
+		by: { shape: { is: 'string' } },
+		to: { shape: { is: 'string' }, or: '' },
+		pattern: { shape: { is: 'string' }, or: '' },
+		sessions: { shape: { is: 'integer' }, or: 0 },
+		pending: { shape: { is: 'integer' }, or: 0 },
+		others: { shape: { is: 'integer' }, or: 0 },
+		notes: { shape: { is: 'integer' }, or: 0 },
+		newest: { shape: { is: 'string' }, or: '' },
+		places: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+	},
+	ProjectsReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' }, or: '' },
+		folder: { shape: { is: 'string' }, or: '' },
+		default: { shape: { is: 'word', of: ['ask', 'exclude', 'given', 'include'] }, or: 'include' },
+		projects: { shape: { is: 'list', of: { is: 'struct', name: 'ProjectInfo' } }, or: [] },
+		patterns: { shape: { is: 'list', of: { is: 'struct', name: 'PatternInfo' } }, or: [] },
+		changed: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 	},
 	QueryReply: {
 		contract: { shape: { is: 'integer' } },
@@ -630,6 +754,13 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		contract: { shape: { is: 'integer' } },
 		sessions: { shape: { is: 'list', of: { is: 'struct', name: 'SessionInfo' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
+		explained: { shape: { is: 'nullable', of: { is: 'struct', name: 'Explained' } }, or: null },
+	},
+	SourceLine: {
+		n: { shape: { is: 'integer' } },
+		at: { shape: { is: 'string' } },
+		says: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
 	},
 	SourceStatus: {
 		source: { shape: { is: 'word', of: ['claude', 'codex'] } },
@@ -675,6 +806,7 @@ export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	history: 'HistoryReply',
 	init: 'InitReply',
 	journal: 'JournalReply',
+	projects: 'ProjectsReply',
 	query: 'QueryReply',
 	run: 'RunReply',
 	runs: 'RunsReply',

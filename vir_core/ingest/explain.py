@@ -1,0 +1,148 @@
+"""`sessions explain`: what one session is, why we think so, which lines said so, and what would change it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from vir_core.contract import Explained, RequestError, SessionInfo, SourceLine
+from vir_core.ingest.selection import TAKEN, session_key
+from vir_core.ingest.sources import Sources
+from vir_core.memory import Memory
+from vir_core.transcripts import (
+    HUMAN_PROMPTS,
+    NotASession,
+    SessionFacts,
+    Thread,
+    Turn,
+    read_turns,
+    scrub_all,
+    telling_lines,
+)
+
+SHOWN = 160
+"""Characters of a line or a prompt."""
+PROMPTS = 5
+CHILDREN = 50
+
+_WHAT: Mapping[str, str] = {
+    "human": "A session that you drove",
+    "plan_handoff": "A session that you started by accepting a plan: the agent wrote the first prompt and you handed it over",
+    "automated": "A session that looks like yours and was typed or scheduled by a program",
+    "headless": "A script's session: a program sent the prompts (claude -p, codex exec, an SDK)",
+    "subagent": "A helper that another session started: an agent wrote its task",
+    "workflow": "An agent of a workflow: a script wrote its task",
+    "teammate": "An agent of a team: another agent talks to it",
+    "compaction": "A helper that wrote the summary when a session was compacted",
+    "observer": "A session of a memory tool that watches other sessions, or of vir itself",
+    "internal": "A session that the agent keeps for itself: it reviews or remembers other sessions",
+    "empty": "A session that was opened and closed: nothing was asked and nothing answered",
+}
+_CERTAINTY: Mapping[str, str] = {
+    "sure": "The file says so itself.",
+    "likely": "Several signs say so and none speaks against it.",
+    "unsure": "Nothing in the file settles it, so it is kept rather than lost.",
+}
+_CHANGES: Mapping[str, tuple[str, ...]] = {
+    "human": (
+        "It would count as a program's if every prompt were marked as sent by one, or if many sessions in this folder opened "
+        "with the same words at a pace no person keeps and nobody typed anything else in them.",
+    ),
+    "plan_handoff": ("One prompt of yours after the plan makes it a session that you drove.",),
+    "automated": (
+        "Anything of your own in it makes it yours: another prompt, a slash or ! command, an answer, a refusal in words.",
+        "So does a session with the same opening in which you took part, when more than one in ten is like that.",
+    ),
+    "headless": (
+        "One prompt that is marked as typed by a person makes it yours, for instance after you resumed it in the terminal.",
+    ),
+    "subagent": ("Nothing in the file can: what is worth keeping of it was reported to the session that started it.",),
+    "workflow": ("Nothing in the file can: what is worth keeping of it was reported to the session that started it.",),
+    "teammate": ("A prompt of yours to this agent, typed in its own session, makes it yours.",),
+    "compaction": ("Nothing: its summary stands in the session that was compacted.",),
+    "observer": (
+        "It runs in the tool's own folder or opens with the tool's own prompt; only another folder and prompt would.",
+    ),
+    "internal": ("Nothing: the agent's own records name it.",),
+    "empty": ("The first prompt makes it yours.",),
+}
+
+Info = Callable[[SessionFacts, Thread], SessionInfo]
+
+
+def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: Callable[[str], str]) -> Explained:
+    """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; `note_path`
+    gives the path of a note by id. Raises `RequestError` when none or several are called so."""
+    thread, facts = find_session(word, sources.lineage.threads)
+    key = session_key(thread, memory)
+    shown = info(facts, thread)
+    turns, trouble = _turns(facts)
+    prompts = [turn.text for turn in turns if turn.kind in HUMAN_PROMPTS][:PROMPTS]
+    lines = [] if trouble else list(telling_lines(facts))
+    texts = _clean([*(line.text for line in lines), *prompts])
+    settled = memory.sessions.get(key)
+    lineage = sources.lineage
+    children = sorted(child for child, parent in lineage.parents.items() if parent == thread.key)
+    return Explained(
+        key=key,
+        session=shown,
+        what=f"{_WHAT[facts.driver]}. {_CERTAINTY[facts.certainty]}",
+        why=facts.evidence,
+        lines=tuple(
+            SourceLine(n=line.n, at=line.at, says=line.says, text=text)
+            for line, text in zip(lines, texts[: len(lines)], strict=True)
+        ),
+        changes=(*_changes(facts, shown, key), *trouble),
+        turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
+        prompts=tuple(texts[len(lines) :]),
+        files=tuple(file.path for file in thread.files),
+        parent=lineage.parents.get(thread.key, "") or (f"{facts.source}:{facts.parent}" if facts.parent else ""),
+        children=tuple(children[:CHILDREN]),
+        follows=lineage.follows.get(thread.key, "") or (f"{facts.source}:{facts.follows}" if facts.follows else ""),
+        note=note_path(settled.note) if settled is not None and settled.note else "",
+    )
+
+
+def find_session(word: str, threads: tuple[Thread, ...]) -> tuple[Thread, SessionFacts]:
+    """The session meant, and the file of it: the one named, else the one that holds most. Raises `RequestError`."""
+    asked = Path(word).expanduser()
+    path = str(asked if asked.is_absolute() else asked.absolute())
+    close: dict[str, tuple[Thread, SessionFacts]] = {}
+    for thread in threads:
+        for facts in thread.files:
+            if path == facts.path:
+                return thread, facts
+            if word in (facts.key, facts.session):
+                return thread, thread.speaker
+            if len(word) >= 6 and (facts.session.startswith(word) or facts.key.startswith(word)):
+                close[thread.key] = (thread, thread.speaker)
+    if len(close) == 1:
+        return next(iter(close.values()))
+    if close:
+        raise RequestError(f"More than one session begins with {word!r}.", f"Name one: {', '.join(sorted(close)[:8])}.")
+    raise RequestError(f"No session here is called {word!r}.", "`vir_core sessions` lists them with their ids.")
+
+
+def _turns(facts: SessionFacts) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
+    try:
+        return read_turns(facts).turns, ()
+    except (OSError, NotASession):
+        return (), ("The file cannot be read now, so its lines are not shown.",)
+
+
+def _changes(facts: SessionFacts, shown: SessionInfo, key: str) -> Iterator[str]:
+    yield from _CHANGES[facts.driver]
+    if shown.reason in ("excluded", "undecided"):
+        yield f"Its project is left out for now: `vir_core projects include {shown.project}` takes it in."
+    elif shown.reason == "given":
+        yield "Its project belongs to another vault of this machine; `vir_core projects include` brings it here."
+    elif facts.driver not in TAKEN and facts.certainty != "unsure":
+        yield f"To have it distilled as it is: `vir_core run --session {key}`, or `--driver {facts.driver}` for all like it."
+
+
+def _clean(texts: list[str]) -> list[str]:
+    """Shortened, and without what nobody should read over a shoulder."""
+    short = tuple(" ".join(text[:2_000].split()) for text in texts)
+    cleaned, _ = scrub_all(short)
+    return [text if len(text) <= SHOWN else text[: SHOWN - 1] + "…" for text in cleaned]

@@ -1,0 +1,41 @@
+"""Rollouts that Codex compressed when they grew cold: `.jsonl.zst`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+SUFFIX = ".zst"
+_WINDOW = 64 << 20
+"""Bytes that a frame may make us keep; Codex writes frames of 8 MiB at most."""
+
+
+class Stream(Protocol):
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+class Unpacked:
+    """What a compressed file holds, a piece at a time. A damaged or cut file ends where it can no longer be read: `torn`
+    says so."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError as error:
+            raise OSError("it is compressed, and the package zstandard is not installed") from error
+        self._damage = zstandard.ZstdError
+        self._stream: Stream = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(
+            handle, read_across_frames=True
+        )
+        self.torn = False
+
+    def read(self, size: int, /) -> bytes:
+        if self.torn:
+            return b""
+        try:
+            return self._stream.read(size) or b""
+        except self._damage:
+            self.torn = True
+            return b""
