@@ -70,7 +70,7 @@ def test_note_holds_cause_fix_and_rule_and_leaves_talk_out() -> None:
     found = note(*SESSION)
     assert CAUSE in texts(found)
     assert FIX in texts(found)
-    assert "never call os.Exit in library code" in texts(found)
+    assert "Never call os.Exit in library code" in texts(found)
     for talk in ("Let me look", "All tests pass", "Would you like", "Committed as"):
         assert talk not in texts(found)
     assert found.title == "Stop checkout from hanging at exit"
@@ -357,7 +357,7 @@ LEADS = [
 def test_a_lead_names_the_thing_or_there_is_none(sentence: str, lead: str) -> None:
     lesson = note(("prompt", "why does this happen in the deploy job?"), ("assistant", sentence)).lessons[0]
     assert lesson.lead == lead
-    assert sentence.replace("*", "").endswith(lesson.text)
+    assert sentence.replace("*", "").casefold().endswith(lesson.text.casefold())
     assert not lead or not lesson.text.startswith(lead.strip("`"))
 
 
@@ -434,14 +434,14 @@ def test_rules_of_the_person_are_kept_whatever_they_open_with() -> None:
         ("assistant", "Understood."),
     )
     rule = next(lesson for lesson in found.lessons if lesson.lead == "Your rule")
-    assert rule.text == "from now on never print .env files, use a list of variable names only."
+    assert rule.text == "From now on never print .env files, use a list of variable names only."
 
 
 def test_a_rule_that_opens_with_no_keeps_its_no() -> None:
     found = note(
         *SESSION[:8], ("prompt", "no downtime migrations are a must here, never both in one deploy"), *SESSION[-1:]
     )
-    assert "no downtime migrations are a must here" in texts(found)
+    assert "No downtime migrations are a must here" in texts(found)
 
 
 def test_summary_says_no_agreement_and_repeats_no_lesson() -> None:

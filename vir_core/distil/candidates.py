@@ -8,7 +8,7 @@ from collections import Counter
 from msgspec import Struct
 
 from vir_core.distil import cues
-from vir_core.distil.episodes import Episode
+from vir_core.distil.episodes import Episode, option_of
 from vir_core.distil.naming import identifiers
 from vir_core.distil.sentences import LONGEST, Unit, plain, shown, units
 from vir_core.transcripts.condense import CUT, CondensedTurn
@@ -95,6 +95,7 @@ def candidates_of(
     episodes: list[Episode],
     taken_back: dict[int, float],
     frequent: Counter[str],
+    accepted: dict[int, str],
 ) -> list[Candidate]:
     index = turn.n - 1
     if turn.who == "agent" or turn.kind == "plan":
@@ -109,6 +110,7 @@ def candidates_of(
             if score <= 0:
                 continue
             score += place if turn.kind != "plan" else -0.3
+            score += _taken_up(turn.text, unit, text, accepted.get(index), kind)
             if after_error and kind == "cause":
                 score += 0.4
             found.append(_candidate(turn, unit, text, score - penalty, kind, retracted=penalty >= 4))
@@ -116,6 +118,20 @@ def candidates_of(
     if turn.who in ("you", "answer"):
         return _person_candidates(turn, frequent)
     return []
+
+
+def _taken_up(source: str, unit: Unit, text: str, label: str | None, kind: str) -> float:
+    """What the person's choice among the options of a turn adds to one of its sentences."""
+    if label is None:
+        return 0.0
+    if not label:
+        return 0.4 if kind == "decision" or cues.DECISIVE.search(text) else 0.0
+    line = source[source.rfind("\n", 0, unit.start) + 1 : unit.end]
+    mine = option_of(line) or option_of(unit.heading)
+    if not mine:
+        return 0.0
+    # The chosen one is no longer an idea among others, and those are no longer any.
+    return 2.2 if mine == label.upper() else -1.5
 
 
 def _place(index: int, episodes: list[Episode]) -> float:
@@ -196,6 +212,10 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
     elif cues.BLAMING_INTRO.search(f"{unit.heading} {unit.intro}"):
         score += 0.4 if cause else 0.8
         kind = "cause"
+    guess = bool(cues.HYPOTHESIS.search(text))
+    if cues.DECISIVE.search(text) and not guess:
+        score += 0.9
+        kind = "decision" if kind in ("said", "change") else kind
     if cues.FAULT.search(text):
         score += 0.5
         kind = "cause" if kind == "said" else kind
@@ -225,8 +245,8 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         score -= 1.6 if not cause else 0.6
     if cues.PROGRESS.search(text):
         score -= 1.8 if cause and names else 3.5
-    if cues.HYPOTHESIS.search(text):
-        score -= 1.8
+    if guess:
+        score -= 2.2
     if text[:1].islower() and unit.form in ("sentence", "code") and not unit.heading:
         score -= 0.6  # the rest of a sentence that began elsewhere
     if cues.REPLY.match(text):
@@ -242,11 +262,18 @@ def _score_agent(text: str, unit: Unit, turn: CondensedTurn, frequent: Counter[s
         named = unit.heading and not cues.GENERIC_HEADING.match(unit.heading)
         score -= 2.2 if cues.REFERS.match(text) and not named else 0.7
     if cues.NEXT_ACT.search(text):
+        score -= 1.6
+    reason = cause or rule or bool(cues.REASON.search(text))
+    if not reason and (reported or cues.CHORE.match(text)):
+        score -= 0.9  # what was changed without why: the repository's history says it
+    if cues.LINE_NUMBER.match(text):
         score -= 1.2
-    if not (cause or decision or rule) and reported:
-        score -= 0.4  # what was changed without why: the repository's history says it
     if not cause and cues.ABOUT_TESTS.search(text):
         score -= 0.5
+    if cues.TEST_ITEM.match(text) and not cues.BLAMES.search(text):
+        score -= 2.0
+    if cues.OPEN_END.search(text) or (unit.form in ("list", "code") and cues.GOES_ON.match(text)):
+        score -= 1.6
     if re.search(r"REDACTED|\[secret\]|\[email\]", text):
         score -= 0.5
     if unit.form == "item" and not (cause or rule or decision) and not re.search(r"\s", text.strip("` ")):
@@ -303,6 +330,12 @@ _GENERAL = re.compile(
 )
 
 
+# One thing chosen over another.
+_CONTRAST = re.compile(
+    r"(?i)\b(?:and|,) not\b(?! (?:sure|only|yet))|\binstead of\b|\brather than\b|\bnot \S+(?: \S+)?,? but\b|\bstatt\b|\bau lieu de\b|\ben (?:lugar|vez) de\b|вместо|а не |而不是|ではなく"
+)
+
+
 def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Candidate]:
     text = turn.text
     # Long prompts are mostly pasted: only what reads as a rule in them is the person's own.
@@ -346,7 +379,10 @@ def _person_candidates(turn: CondensedTurn, frequent: Counter[str]) -> list[Cand
             score += 0.5
         if _GENERAL.search(body) and not body.endswith(("?", "？")):
             score += 0.3
-        if _REQUEST.match(body) and not reason and not _GENERAL.search(body):
+        contrast = bool(_CONTRAST.search(body))
+        if contrast:
+            score += 0.0 if rule else 0.9
+        if _REQUEST.match(body) and not reason and not contrast and not _GENERAL.search(body):
             score -= 0.7
         if pasted or length > 240:
             score -= 0.9

@@ -26,6 +26,10 @@ def alike(a: Candidate, b: Candidate) -> float:
         return 1.0
     if not a.words or not b.words:
         return 0.0
+    if a.words <= b.words or b.words <= a.words:
+        inner, outer = _bare(a.text), _bare(b.text)
+        if inner in outer or outer in inner:
+            return 1.0
     shared, small, large = _shared(a.stems, b.stems)
     value = 0.85 * shared / small if small >= 5 else 0.0
     names = len(a.names & b.names)
@@ -33,6 +37,10 @@ def alike(a: Candidate, b: Candidate) -> float:
     if a.blames and b.blames and a.names and b.names and (a.names <= b.names or b.names <= a.names):
         value = max(value, SAME if a.besides & b.besides else 0.0)
     return value
+
+
+def _bare(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _shared(a: frozenset[str], b: frozenset[str]) -> tuple[int, int, int]:

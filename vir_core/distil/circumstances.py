@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vir_core.distil.candidates import words_of
 from vir_core.distil.extract import Facts
+from vir_core.distil.fates import Fates, edited_paths, is_edit
 from vir_core.distil.naming import closed, shorten
 from vir_core.distil.sentences import shown, units
 from vir_core.transcripts.condense import CUT, CondensedTurn
@@ -19,25 +20,21 @@ if TYPE_CHECKING:
 _LOOKING = re.compile(
     r"^(?:cd|ls|cat|head|tail|sed|awk|grep|rg|find|echo|pwd|which|wc|sort|tree|stat|mkdir|touch|rm|cp|mv|sleep|export|source|true|gh (?:api|pr|issue|repo|run)|git|jq|xargs|tee|date|env|printf|test|\[|ps|kill|pkill|pgrep|launchctl|tmux|chmod|cut|tr|uniq|diff|file|less|nl|basename|dirname|realpath|readlink|du|df|time|timeout|unzip|powershell(?:\.exe)?|cmd)(?:\s|$)"
 )
-_EDITS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch", "str_replace_editor", "create_file"})
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
-def context_of(turns: tuple[CondensedTurn, ...], facts: Facts, said: list[frozenset[str]]) -> str:
-    """One or two sentences; `said` are the words of the lessons, which what was left open does not repeat."""
+def context_of(turns: tuple[CondensedTurn, ...], facts: Facts, said: list[frozenset[str]], fates: Fates) -> str:
+    """One or two sentences; `said` are the words of the lessons, which what was left open does not repeat. Only edits
+    that stand at the end count as changes, and only commands that were let through as run."""
     from vir_core.transcripts.scrub import scrub_all
 
     (cwd, *branches), _ = scrub_all((facts.cwd, *facts.branches[:3]))
     files: Counter[str] = Counter()
     runs: Counter[str] = Counter()
-    for turn in turns:
-        if turn.who != "command":
+    for index, turn in enumerate(turns):
+        if turn.who != "command" or index in fates.refused or index in fates.unknown:
             continue
-        if turn.tool.casefold() in _EDITS:
-            for path in _edited(turn):
-                files[_relative(path, cwd)] += 1
-        elif patched := _PATCHED.findall(turn.text):
-            for path in patched:
+        if is_edit(turn):
+            for path in edited_paths(turn) if fates.stands(index) else ():
                 files[_relative(path, cwd)] += 1
         elif turn.tool.casefold() in (
             "bash",
@@ -70,19 +67,6 @@ def context_of(turns: tuple[CondensedTurn, ...], facts: Facts, said: list[frozen
     if left := _left_open(turns, said):
         parts.append(f"Left open: {left}")
     return " ".join(parts)
-
-
-_NAMED_CHANGE = re.compile(r"(?:^|; )(?:Add|Update|Delete|move to) ([^;\n]+)")
-
-
-def _edited(turn: CondensedTurn) -> list[str]:
-    """The files a call edited. Its text goes on with what was changed in them, which is for the repository to keep."""
-    if patched := _PATCHED.findall(turn.text):
-        return patched
-    line = turn.text.split("\n", 1)[0]
-    if named := _NAMED_CHANGE.findall(line):
-        return named
-    return [re.split(r":\s", line, maxsplit=1)[0]]
 
 
 def _listed(items: Iterable[str]) -> str:

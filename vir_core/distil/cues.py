@@ -120,7 +120,7 @@ STATUS = _any(
     r"^(?:both|all|everything|tests?|lint|build|it|that|this)?\s*(?:pass(?:es|ed|ing)?|green|works?(?: now)?|clean|compiles?|succeeded)\b[^a-z]{0,3}",
     r"\b(?:committed|pushed|merged|staged|rebased)(?: and (?:pushed|committed))?\b[^.]{0,60}(?:\bto\b|\bas\b|\bsuccessfully\b|$)|\bcommit(?:ted)? (?:successful|created|is ready)|working tree clean|nothing to commit|up[- ]to[- ]date with",
     r"\b(?:0|no|zero) (?:errors?|issues?|failures?|warnings?|problems?)\b(?! (?:on|when|if))",
-    r"\b(?:successfully|all done|all set|complete[d]?!?$|is complete|are complete|ready (?:for|to) (?:review|merge|use|commit|push)|looks? good|no (?:further )?changes needed|in progress|production-ready|the fix (?:is working|works)|already (?:fixed|done|handled|addressed|correct)|unstaged|uncommitted changes|fully (?:working|functional|operational)|as expected)\b",
+    r"\b(?:successfully|all done|all set|complete[d]?!?$|is complete|are complete|ready (?:for|to) (?:review|merge|use|commit|push)|looks? good|no (?:further )?changes needed|in progress|production-ready|(?:fully |all |now )ready to|ready to go|the fix (?:is working|works)|already (?:fixed|done|handled|addressed|correct)|unstaged|uncommitted changes|(?:edit|change|file) is (?:done|made|in place|written)|fully (?:working|functional|operational)|as expected)\b",
     r"^(?:[-*]?\s*)?(?:`[^`]+`\s*)?[—–:\-]+\s*(?:passed|passes|ok|clean|done|success)",
     r"(?:测试(?:全部)?(?:都)?通过|已提交|已推送|构建成功|全部通过|编译通过|已完成[。！]?$)",
     r"(?:テスト(?:は|が)?(?:すべて|全て)?(?:通|成功|パス)|コミットしました|プッシュしました|修正完了|完了しました|完了です)",
@@ -213,7 +213,7 @@ PROPOSED = _any(
 )
 
 HYPOTHESIS = Cue(
-    r"\b(?:might|maybe|perhaps|possibl[ye]|probably|likely|hypothes[ie]s|suspect|could be|seems? (?:like|to)|should (?:now |also )?(?:pass|work|fix|be (?:fixed|fine|ok))|i think|not sure|unclear|presumably|i(?:'d| would) (?:suggest|recommend|propose))\b|可能|也许|大概|かもしれ|おそらく|vielleicht|möglicherweise|peut-être|quizás|tal vez|возможно|наверное"
+    r"\b(?:(?:could|may|would) help|a few things|worth trying|might|maybe|perhaps|possibl[ye]|probably|likely|hypothes[ie]s|suspect|could be|seems? (?:like|to)|should (?:now |also )?(?:pass|work|fix|be (?:fixed|fine|ok))|i think|not sure|unclear|presumably|i(?:'d| would) (?:suggest|recommend|propose))\b|可能|也许|大概|かもしれ|おそらく|vielleicht|möglicherweise|peut-être|quizás|tal vez|возможно|наверное"
 )
 DANGLING = Cue(
     r"^(?:this|that|these|those|it|they|so|but|however|also|then|and|or|both|which|here|there|he|she|such|otherwise|additionally|similarly|instead|therefore|hence|the (?:same|latter|former|other|second|first|rest|fix|issue|problem|key|reason|result)|"
@@ -231,7 +231,7 @@ REFERS = _any(
 )
 # What the speaker was about to do.
 NEXT_ACT = _any(
-    r"(?:^|[.;—]\s|\bso |\band |\bthen )(?:now )?(?:i(?:'ll| will| need to| have to| should| am going to|'m going to)|let me|we need to)\b"
+    r"(?:^|[.;—,]\s|\bso |\band |\bthen )(?:now )?(?:i(?:'ll| will| need to| have to| should| am going to|'m going to)|let me|we need to)\b"
 )
 REPORT = _any(
     r"^(?:i(?:'ve| have)? |we(?:'ve| have)? |also |now |have |has )*(?:added|updated|created|removed|changed|modified|renamed|moved|replaced|refactored|extracted|wrote|implemented)\b"
@@ -254,4 +254,44 @@ NEXT_LABEL = Cue(r"^(?:natural |possible |suggested )?next steps?\b|^option \w\b
 # Opens by answering; what it answers with comes after the colon.
 ANSWERED = Cue(
     r"^(?:you(?:'re| are) (?:absolutely |completely |quite )?right[^:.!]{0,50}|good (?:point|catch|question|call)[^:.!]{0,40}|i was wrong[^:.!]{0,40}|(?:yes|no|right|correct|exactly)|du hast recht[^:.!]{0,40}|tu as raison[^:.!]{0,40}|tienes razón[^:.!]{0,40}|ты прав[^:.!]{0,40}|你说得对|你是对的|その通り(?:です)?)\s*[:：]\s+"
+)
+# Says that a failure is repaired.
+CLAIMS_FIX = _any(
+    r"\b(?:fix(?:es|ed)?|solv(?:es|ed)|resolv(?:es|ed)|should (?:now )?work|works now|ready to go|gelöst|behoben|corrigé|résolu|arreglado|solucionado)\b|исправ|修复|解决|修正|解決"
+)
+# The point a session comes to: what was done in the end and why that and nothing else.
+DECISIVE = _any(
+    r"\b(?:so the (?:right |real |correct |lasting )?fix is|the (?:right |real |correct |lasting |actual |final |proper |better )?(?:fix|solution|answer|cure|workaround|recommendation) (?:is|was|would be)\b|fixed (?:it )?by\b|the (?:right|correct|proper) (?:approach|way|place)|"
+    r"we (?:went with|settled on|chose|decided|picked|keep|ended up)|i (?:went with|settled on|chose|picked|ended up)|settled on|the trick is|what (?:finally )?(?:works|helped|fixed it)|in the end|"
+    r"the (?:real|actual|root|underlying) (?:cause|reason|issue|problem|bug|culprit) (?:is|was|turned out))",
+    r"(?:最终|解决(?:办法|方案)(?:是|：)|正确的做法|我们(?:选择|决定|采用)|根本原因是|最終的に|解決策は|正しい(?:方法|対応)|採用し)",
+    r"\b(?:die (?:richtige |eigentliche )?lösung (?:ist|war)|wir haben uns (?:für|entschieden)|am ende|la solution (?:est|était)|nous avons (?:choisi|décidé)|la solución (?:es|fue)|decidimos|elegimos|al final)\b",
+    r"(?:решение (?:—|в том|было)|в итоге|мы (?:выбрали|решили)|правильн\w+ (?:способ|подход))",
+)
+# A reason beside a report of a change.
+REASON = _any(
+    r"\b(?:because|since|so that|so|which|due to|otherwise|to avoid|to prevent|to keep|instead of|rather than|in order to|unless|therefore|even (?:if|when)|weil|damit|sonst|statt|parce que|car|pour (?:que|éviter)|porque|para (?:que|evitar))\b|потому|чтобы|иначе|因为|避免|以便|否则|ため|ので|から"
+)
+# A line of a change log.
+CHORE = _any(
+    r"^\W*(?:now |also |i |we |i've |we've )*(?:updated?|bumped|upgraded|downgraded|resolved|merged|rebased|regenerated|reformatted|formatted|renamed|moved|adjusted|cleaned up|refreshed|synced|cherry-picked|committed|created|wrote|adds?|added|modified|extended)\b",
+    r"^\W*(?:resolved|fixed|solved) (?:the |a |all |both )?(?:merge )?(?:conflicts?|typos?|lint\w*|imports?)\b",
+    r"^\W*lines? \d+(?:[-–]\d+)?\b",
+    r"^(?:更新了|添加了|新增了|修改了|解决了冲突|更新しました|追加しました)",
+)
+# One test of a list of tests.
+TEST_ITEM = _any(
+    r"^\W*(?:Test[A-Z]\w+|test_\w+|\w+_test(?:\.\w+)?|[a-z0-9]+(?:_[a-z0-9]+)+)\W*\s*(?:[-—–:]|\()\s*(?:now )?(?:verif|check|test|assert|ensur|cover|append|expect|creat|writ|return|fail|pass|simulat)",
+    r"^\W*[\w./-]*(?:_test|test_|\.test|\.spec)[\w./-]*\W*\s+(?:tests|verifies|covers|checks|asserts)\b",
+    r"^\W*added (?:\w+ ){0,3}(?:tests?|test cases?|assertions?)\b",
+    r"^\W*(?:the |this |new |these )?(?:test\w*(?: \w+)?|tests?)\s+(?:verif|check|cover|assert|ensur)\w+",
+)
+# A sentence that stops where what it speaks of should follow.
+OPEN_END = Cue(r"\b(?:says|reads|shows|looks like|as follows|is|are|like this|this specific line)\s*[:：]\s*[`├│└]")
+LINE_NUMBER = Cue(r"^\W*lines? \d+(?:\s*[-–]\s*\d+)?\s*[:：—–-]")
+# Goes on from something that is not here.
+GOES_ON = Cue(r"^(?:however|but|also|and|then|additionally|aber|mais|pero|но|但|ただし|しかし)\b|^(?:但|ただし|しかし)")
+# The search is over here, and what was held before was not it.
+FOUND_AT_LAST = _any(
+    r"^(?:there it is|found it|got it[,!.—–-]|aha|now i (?:see|understand) (?:the|why|what)|that's it[.!:—–-]|so that's (?:it|why)|the (?:real|actual) (?:cause|issue|problem|bug|reason|culprit) (?:is|was)|i see (?:the|what the) (?:real|actual)|da ist es|jetzt sehe ich|voilà|ahí está|ya lo encontré|вот оно|нашёл|наш[её]л причину|找到了|原来|見つけました)"
 )

@@ -76,3 +76,43 @@ def taken_back_in(turns: tuple[CondensedTurn, ...], episodes: list[Episode]) -> 
     last = next((e.last_agent for e in reversed(episodes) if e.last_agent >= 0), -1)
     doubted.pop(last, None)
     return doubted
+
+
+_PICKS = re.compile(
+    r"(?i)^(?:(?:ok(?:ay)?|yes|yep|yeah|sure|let's|lets|please|i'd|i would|do|go|take|use|pick|choose|prefer|like|think|with|for|the|then|ja|oui|sí|да|nimm|wir nehmen|vamos con|давай|选|用|好的?)[\s,.!:]*)*"
+    r"(?:(?:option|variant|approach|plan|choice|number|solution|variante|opción|вариант|方案|选项)\s*|no\. ?|#)?(?P<label>[A-H]|[1-9])(?=[\s.,;:!)]|$)(?!\s+(?:more|few|bit|lot|new|second|minute|small|test|file|thing))"
+)
+_AGREES = re.compile(
+    r"(?i)^(?:y(?:es|ep|eah)?|sure|ok(?:ay)?|do (?:it|that)|go (?:ahead|for it)|please do|sounds good|perfect|great|agreed|lgtm|ja|oui|sí|да|好的?|可以|はい)\b.{0,40}$"
+)
+
+
+def accepted_in(turns: tuple[CondensedTurn, ...]) -> dict[int, str]:
+    """Indices of agent turns whose proposal the person took up next, with the label of the option they named, or
+    nothing when they just agreed."""
+    found: dict[int, str] = {}
+    for i, turn in enumerate(turns):
+        if turn.who not in ("you", "answer") or turn.kind == "refusal":
+            continue
+        text = turn.text.strip()
+        before = next((j for j in range(i - 1, -1, -1) if turns[j].who in ("agent", "you", "answer")), -1)
+        if before < 0 or turns[before].who != "agent":
+            continue
+        picked = _PICKS.match(text) if len(text) <= 240 else None
+        # A bare `a` is an article.
+        if picked and (picked["label"].isupper() or picked["label"].isdigit()):
+            found[before] = picked["label"]
+        elif _AGREES.match(text.split("\n", 1)[0]):
+            found[before] = ""
+    return found
+
+
+_OPTION = re.compile(
+    r"(?i)^\W*(?:option|variant|approach|plan|solution|variante|opción|вариант|方案|选项)?\s*\W{0,2}([A-H]|[1-9])\s*(?:[).:：]|[—–-]\s|\*\*)"
+)
+
+
+def option_of(source: str) -> str:
+    """The label of an option that a line opens with."""
+    match = _OPTION.match(source)
+    return match.group(1).upper() if match else ""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from vir_core.distil import cues
 from vir_core.distil.candidates import Candidate, candidates_of, frequencies, named, words_of
 from vir_core.distil.choosing import choose, closing_of, outcome_of
 from vir_core.distil.circumstances import context_of
-from vir_core.distil.episodes import episodes_of, taken_back_in
+from vir_core.distil.episodes import accepted_in, episodes_of, taken_back_in
 from vir_core.distil.extract import Around, Extract, ExtractedLesson, Facts, NothingDurable
-from vir_core.distil.leads import lead_and_text, lead_of_wish
+from vir_core.distil.fates import Fates, fates_of
+from vir_core.distil.leads import capitalised, lead_and_text, lead_of_wish
 from vir_core.distil.naming import closed, heading_of, informative, shorten
-from vir_core.distil.sentences import plain, shown, units
+from vir_core.distil.sentences import Unit, plain, shown, units
+from vir_core.distil.superseding import GONE, superseded
 from vir_core.distil.titles import title_of
 from vir_core.transcripts.condense import Condensed, CondensedTurn
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from vir_core.contract import Category
 
 AROUND_BYTES = 2048
+AROUND_CHARS = 300
 
 
 def extract_from(condensed: Condensed, facts: Facts, project_name: str) -> Extract | NothingDurable:
@@ -38,7 +43,14 @@ def extract_from(condensed: Condensed, facts: Facts, project_name: str) -> Extra
 
     taken_back = taken_back_in(turns, episodes)
     frequent = frequencies(turns)
-    candidates = [c for turn in turns for c in candidates_of(turn, turns, episodes, taken_back, frequent)]
+    fates = fates_of(turns)
+    accepted = accepted_in(turns)
+    found = [c for turn in turns for c in candidates_of(turn, turns, episodes, taken_back, frequent, accepted)]
+    later = superseded(found, turns, fates)
+    candidates = [
+        structs.replace(c, score=c.score - later[n], retracted=c.retracted or later[n] >= GONE) if n in later else c
+        for n, c in enumerate(found)
+    ]
     chosen = choose(candidates)
     if not chosen:
         return NothingDurable(reason="nothing established")
@@ -47,14 +59,14 @@ def extract_from(condensed: Condensed, facts: Facts, project_name: str) -> Extra
     closing = closing_of(candidates, episodes)
     outcome = outcome_of(closing, chosen)
     title = title_of(turns, facts, goals, chosen, project_name)
-    lessons = _lessons(chosen, turns, named(turns))
+    lessons = _lessons(chosen, turns, named(turns), fates)
     signals = _signals(turns, chosen, closing, taken_back)
     return Extract(
         title=title,
         category=_category(chosen, goals, turns),
         summary=_summary(goals, outcome, chosen),
         lessons=lessons,
-        context=context_of(turns, facts, [candidate.words for candidate in chosen]),
+        context=context_of(turns, facts, [candidate.words for candidate in chosen], fates),
         confidence=_confidence(signals),
         grounded=f"{len(lessons)} of {len(lessons)} lessons quote words found in the session",
         signals=signals,
@@ -102,9 +114,9 @@ def _summary(goals: list[str], outcome: Candidate | None, chosen: list[Candidate
     """What was asked, what changed the direction, how it ended: each only when it says what no lesson says."""
     parts: list[str] = []
     if goals:
-        parts.append(f"Asked: {closed(_goal_words(goals[0], 240))}")
+        parts.append(f"Asked: {closed(_goal_words(goals[0], SUMMARY_WIDTH))}")
         if then := _then(goals, chosen):
-            parts.append(f"Then: {closed(then)}")
+            parts.append(f"Then: {closed(_FILLER.sub('', then))}")
     if outcome or not parts:
         parts.append(f"Outcome: {closed((outcome or chosen[0]).text)}")
     return " ".join(parts)
@@ -155,17 +167,52 @@ def _then(goals: list[str], chosen: list[Candidate]) -> str:
     return best[1]
 
 
+# What a bug tracker writes beside a report.
+_METADATA = re.compile(
+    r"(?i)^(?:(?:low|medium|high|critical|minor|major|trivial|blocker) (?:severity|priority|risk)|(?:severity|priority|status|type|labels?|assignees?|reporter|reported by|component|milestone|created|updated|version|environment|additional locations?)\s*[:(].{0,60}|p[0-4]|#\d+|fix in (?:cursor|web).*|description start|locations?(?: \d+)?)\W*$"
+)
+SUMMARY_WIDTH = 200
+
+
 def _goal_words(goal: str, columns: int) -> str:
-    """The first sentences of a prompt that fit."""
+    """The first sentences of a prompt that fit. Lines that are no hard-wrapped paragraph are sentences of their own."""
     words = ""
-    for unit in units(goal):
-        text = shown(goal, unit)
-        if words and len(words) + len(text) > columns:
+    for sentence in _sentences_of(goal):
+        whole = closed(sentence)
+        if words and (sentence.count('"') % 2 or sentence.count("“") != sentence.count("”")):
             break
-        words = f"{words} {text}".strip()
+        if words and len(words) + 1 + len(whole) > columns:
+            break
+        words = f"{words} {whole}".strip()
         if len(words) >= 60:
             break
     return shorten(words or plain(goal.split("\n", 1)[0]), columns)
+
+
+def _sentences_of(goal: str) -> list[str]:
+    found: list[str] = []
+    text = _unwrapped(goal)[:4000]
+    for unit in units(text):
+        found.append(shown(text, unit))
+        if len(found) == 12:
+            break
+    return found
+
+
+def _unwrapped(goal: str) -> str:
+    """The prompt with a blank line between lines that do not run on, and without the marks of a bug tracker."""
+    lines = [line for line in goal.split("\n")[:60] if not _METADATA.match(line.strip())]
+    out: list[str] = []
+    fenced = False
+    for line in lines:
+        previous = out[-1].strip() if out else ""
+        fence = line.lstrip().startswith(("```", "~~~"))
+        runs_on = len(previous) >= 56 and not previous.endswith((".", "!", "?", ":", ";", "。", "！", "？", "："))
+        if not fenced and previous and line.strip() and not line.strip()[0].islower() and not runs_on:
+            out.append("")
+        fenced ^= fence
+        out.append(line)
+    return "\n".join(out)
 
 
 # How a person's sentence hangs on the one before it.
@@ -176,7 +223,7 @@ _FILLER = re.compile(
 
 
 def _lessons(
-    chosen: list[Candidate], turns: tuple[CondensedTurn, ...], topic: Counter[str]
+    chosen: list[Candidate], turns: tuple[CondensedTurn, ...], topic: Counter[str], fates: Fates
 ) -> tuple[ExtractedLesson, ...]:
     lessons: list[ExtractedLesson] = []
     taken: set[str] = set()
@@ -191,43 +238,75 @@ def _lessons(
         lessons.append(
             ExtractedLesson(
                 lead=lead,
-                text=closed(text),
+                text=capitalised(closed(text)),
                 turn_id=turn.id,
                 quote=quote,
                 at=turn.at,
-                around=_around(turn, quote, turns),
+                around=_around(turn, unit, turns, fates),
             )
         )
     return tuple(lessons)
 
 
-def _around(turn: CondensedTurn, quote: str, turns: tuple[CondensedTurn, ...]) -> tuple[Around, ...]:
-    """The turns before and after the quoted one, and the words beside the quote in its own: 2 KB in all."""
+def _around(turn: CondensedTurn, unit: Unit, turns: tuple[CondensedTurn, ...], fates: Fates) -> tuple[Around, ...]:
+    """The turns before and after the quoted one, and what its own says beside the quote, if anything: 2 KB in all. A
+    call that was refused is no evidence of anything."""
     index = turn.n - 1
-    beside = [_skip_results(turns, index, -1), turn, _skip_results(turns, index, +1)]
-    budget = AROUND_BYTES - 200
+    own = _beside(turn, unit)
+    beside = [(_neighbour(turns, index, -1, fates), ""), (turn, own), (_neighbour(turns, index, +1, fates), "")]
     found: list[Around] = []
-    for near in beside:
-        if near is None:
+    for near, text in beside:
+        if near is None or (near is turn and not text):
             continue
-        share = budget // 2 if near is turn else budget // 4
-        text = near.text
-        if near is turn:
-            text = _window(text, quote, share)
-        else:
-            text = _fit(" ".join(text.split()), share)
         who = {"answer": "you", "note": "agent" if near.kind == "plan" else "you"}.get(near.who, near.who)
-        found.append(Around(who=who, text=text, at=near.at))
+        if near is not turn:
+            text = near.text if near.who in ("command", "error") else _prose(near.text)
+        found.append(Around(who=who, text=_fit(_ended(" ".join(text.split())), AROUND_BYTES // 4), at=near.at))
     return tuple(found)
 
 
-def _skip_results(turns: tuple[CondensedTurn, ...], index: int, step: int) -> CondensedTurn | None:
+def _neighbour(turns: tuple[CondensedTurn, ...], index: int, step: int, fates: Fates) -> CondensedTurn | None:
     i = index + step
     while 0 <= i < len(turns):
-        if turns[i].who != "result" and turns[i].kind != "interrupt":
+        if turns[i].who != "result" and turns[i].kind != "interrupt" and i not in fates.refused:
             return turns[i]
         i += step
     return None
+
+
+_LINE_MARK = re.compile(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?)")
+
+
+def _prose(text: str) -> str:
+    """What was said without emphasis, headings, bullets and fences."""
+    return plain(_LINE_MARK.sub("", re.sub(r"(?m)^[ \t]*(?:```|~~~).*$", "", text)))
+
+
+def _beside(turn: CondensedTurn, unit: Unit) -> str:
+    """The sentences before and after the quote in its own paragraph; `…` stands for the quote."""
+    text = turn.text
+    begin = max(text.rfind("\n\n", 0, unit.start) + 2, 0) if "\n\n" in text[: unit.start] else 0
+    end = text.find("\n\n", unit.end)
+    before = _prose(text[begin : unit.start])
+    after = _prose(text[unit.end : end if end >= 0 else len(text)])
+    if len(before) > AROUND_CHARS // 2:
+        cut = [m.end() for m in re.finditer(r"[.!?。！？][\"')»”]*\s+|[。！？]", before)]
+        before = next((before[at:] for at in cut if len(before) - at <= AROUND_CHARS // 2), "")
+    if sum(char.isalnum() for char in before + after) < 12:
+        return ""
+    return " ".join(part for part in (before, "…", after) if part)
+
+
+def _ended(text: str) -> str:
+    """At most `AROUND_CHARS` characters, ended with a sentence where one ends."""
+    if len(text) <= AROUND_CHARS:
+        return text
+    head = text[: AROUND_CHARS + 1]
+    ends = [m.end() for m in re.finditer(r"[.!?][\"')»”]*(?=\s)|[。！？]", head)]
+    if ends and ends[-1] >= AROUND_CHARS // 3:
+        return text[: ends[-1]]
+    cut = head[: AROUND_CHARS - 1]
+    return (cut[: cut.rfind(" ")] if " " in cut[AROUND_CHARS // 2 :] else cut).rstrip() + "…"
 
 
 def _fit(text: str, size: int) -> str:
@@ -235,17 +314,6 @@ def _fit(text: str, size: int) -> str:
     if len(data) <= size:
         return text
     return data[: size - 3].decode("utf-8", "ignore").rstrip() + "…"
-
-
-def _window(text: str, quote: str, size: int) -> str:
-    """The paragraph around a quote, cut to size."""
-    at = text.find(quote)
-    begin = max(0, text.rfind("\n\n", 0, at) + 2 if text.rfind("\n\n", 0, at) >= 0 else 0)
-    if at - begin > 300:
-        begin = at
-    end = text.find("\n\n", at + len(quote))
-    end = len(text) if end < 0 else end
-    return _fit(" ".join(text[begin:end].split()), size)
 
 
 _TROUBLE = re.compile(

@@ -192,3 +192,24 @@ _CHOICE = re.compile(
 def lead_of_wish(text: str) -> str:
     """What the person said is named by what it is: the words themselves are theirs."""
     return "Your rule" if _RULE.search(text) else "Your choice" if _CHOICE.search(text) else "Your words"
+
+
+# Tools are written as they are typed.
+_TYPED_WORDS = "git go pip curl docker make node deno bun uv cargo rustc pytest ruff mise brew apt yarn java ruby rake gem composer kubectl helm terraform ansible vim emacs tmux bash zsh fish sudo cron systemd nginx redis sqlite sed awk jq grep vite eslint prettier mypy pyright tox nox conda poetry npx pnpm stdin stdout stderr localhost true false null none nil"
+_TYPED = frozenset(_TYPED_WORDS.split())
+# Scripts in which a capital letter is one character and stands for the same word.
+_PLAIN_WORD = re.compile(
+    r"([a-zà-öø-þα-ωά-ώа-яё])[a-zà-öø-þßÿα-ωά-ώςа-яё]*(?:['’-][a-zà-öø-þα-ωά-ώςа-яё]+)*[,;:.!?]?(?=\s|$)"
+)
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital letter at its start when a plain word stands there; names and commands keep their
+    spelling."""
+    match = _PLAIN_WORD.match(text)
+    if match is None:
+        return text
+    word = match.group().rstrip(",;:.!?")
+    if re.split(r"[-'’]", word)[0] in _TYPED or (len(word) > 1 and word.isascii() and not re.search(r"[aeiouy]", word)):
+        return text
+    return text[0].upper() + text[1:]

@@ -81,13 +81,17 @@ def phrase(text: str, columns: int) -> str:
     for ends, least in ((_CLAUSE, 0.4), (_BREAK, 0.5)):
         found = [match.start() for match in ends.finditer(text) if fits * least <= match.start() <= fits]
         if found and len(text[: found[-1]].split()) >= 3:
-            return _open_end(text[: found[-1]])
+            head = text[: found[-1]]
+            # A clause that is over may end in any word.
+            return head if text[found[-1]] in ",;:，；：" else _open_end(head)
     return re.sub(r"(?i)\s(?:an?|the)\s\S+$", "", shorten(text, columns, mark=""))
 
 
 def closed(text: str) -> str:
     text = text.strip().rstrip(":：")
-    return text if text.endswith((".", "!", "?", "。", "！", "？", "…", ")", "`", "”", '"')) else f"{text}."
+    if text.endswith((".", "!", "?", "。", "！", "？", "…", ")", "`", "”", '"')):
+        return text
+    return f"{text}。" if "\u3040" <= text[-1:] <= "\u9fff" else f"{text}."
 
 
 _WEAK_END = re.compile(
@@ -147,7 +151,7 @@ def tidy_title(text: str) -> str:
 def _plain_word(text: str) -> bool:
     """An identifier at the start keeps its spelling."""
     first = text.split(" ", 1)[0]
-    return bool(re.fullmatch(r"[a-z]+(?:['’-][a-z]+)*[,]?", first))
+    return bool(re.fullmatch(r"[a-z]+(?:['’-][a-z]+)*[,:]?", first))
 
 
 def goal_titles(prompt: str) -> list[str]:
@@ -163,7 +167,7 @@ def goal_titles(prompt: str) -> list[str]:
             match = _ASKING.match(text)
             if match and match.end():
                 text = text[match.end() :].strip(" ,.:;-–—?？")
-        text = _TOPIC.sub("", _COMPLAINT.sub("", text))
+        text = re.sub(r"(?i)^(?:our|my)\s+(?=\S)", "", _TOPIC.sub("", _COMPLAINT.sub("", text)))
         text = re.sub(r"(?i),\s*(?:why|how come|right|ok(?:ay)?)\s*\??$", "", text)
         title = tidy_title(text)
         if text.count('"') % 2 or text.count("“") != text.count("”"):
@@ -242,6 +246,13 @@ _KIND_OF_BRANCH = frozenset(_BRANCH_WORDS.split())
 _PLAIN_BRANCH = _KIND_OF_BRANCH | {"branch", "new", "my", "main", "master", "develop", "temp", "tmp", "old", "work"}
 
 
+# What a tool appends to make a branch its own: letters and digits mixed without a word in them.
+_SUFFIX = re.compile(
+    r"(?=.*\d)(?=.*[a-z])(?!v\d|py\d|h\d|utf|oauth\d|sha\d|md\d|ipv\d|ed\d|x\d\d|e2e)[A-Za-z0-9]{5,12}|\d{4,}|[0-9a-f]{7,}",
+    re.IGNORECASE,
+)
+
+
 def branch_topic(branches: Iterable[str]) -> str:
     """What the last branch with a telling name is called for, as words: `mira/fix-pool-leak` is `Fix pool leak`."""
     for branch in reversed(tuple(branches)):
@@ -251,6 +262,8 @@ def branch_topic(branches: Iterable[str]) -> str:
         while ticket := _TICKET.match(name):
             name = name[ticket.end() :].lstrip("-_/")
         words = [word for word in re.split(r"[-_.\s]+", name) if word]
+        while len(words) > 2 and _SUFFIX.fullmatch(words[-1]):
+            words.pop()
         while words and (words[0].casefold() in _KIND_OF_BRANCH and len(words) > 3):
             words.pop(0)
         if all(word.casefold() in _PLAIN_BRANCH for word in words):
@@ -275,7 +288,7 @@ def without_pointers(title: str) -> str:
 
 
 _WEAK_START = re.compile(
-    r"(?i)^(?:if|or|for|and|but|so|it's|it|its|this|that|could|would|only|because|then|not|no|now|start|i|you|when|while|in|on|at|with|maybe|does|do|did|he|she|they|there|let)\b"
+    r"(?i)^(?:if|or|for|and|but|so|we|our|my|something|anything|it's|it|its|this|that|could|would|only|because|then|not|no|now|start|i|you|when|while|in|on|at|with|maybe|does|do|did|he|she|they|there|let)\b"
 )
 
 
@@ -296,3 +309,16 @@ def errand(title: str) -> bool:
 
 def refers_back(title: str) -> bool:
     return bool(_REFERS.search(title))
+
+
+_ACTION = re.compile(
+    r"(?i)^(?:improve|enable|disable|talk|discuss|fix|update|change|add|remove|refactor|clean ?up|rework|support|check|review|test|look|explain|better|about|at|into|the|a|an|my|our|some|up|small|new|more|and|of|for|with|to|in|on|wip|work|stuff|try|make|use)$"
+)
+
+
+def thin(title: str) -> bool:
+    """Whether a title is an action and hardly anything it acts on: `Talk about secrets`, `Improve enable`."""
+    if not title.isascii() or identifiers(title):
+        return False
+    words = re.findall(r"[\w'’-]+", title)
+    return len(words) <= 3 and sum(not _ACTION.match(word) for word in words) < 2

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 from vir_core.distil import cues
 from vir_core.distil.candidates import Candidate, words_of
 from vir_core.distil.naming import (
-    TITLE_WIDTH,
     branch_topic,
     errand,
     goal_titles,
     heading_of,
     informative,
     opens_weakly,
-    phrase,
     refers_back,
     subjects,
+    thin,
     tidy_title,
-    width,
     without_pointers,
 )
 
@@ -56,30 +54,26 @@ def title_of(
     branches, _ = scrub_all(tuple(facts.branches[:6]))
     topic = tidy_title(branch_topic(branches))
     asked = [(n, title) for n, goal in enumerate(goals[:4]) for title in goal_titles(goal)]
+    found = [title for candidate in chosen[:4] if (title := _finding(candidate))]
     # What was asked for first names the session, when it names anything the lessons speak of.
     for n, title in asked:
         bare = without_pointers(title)
-        if not informative(bare) or opens_weakly(title) or (n and refers_back(title)):
+        if not informative(bare) or opens_weakly(title) or thin(title) or (n and refers_back(title)):
+            continue
+        if errand(title) and (found or topic):
             continue
         if about(title) >= 1 + errand(title) + (n > 0):
             return title
-    if topic:
-        return _joined(topic, next((title for n, title in asked if not n and not opens_weakly(title)), ""))
-    found = [title for candidate in chosen[:4] if (title := _finding(candidate))]
+    if topic and not thin(topic):
+        return topic
     if found:
         return found[0]
-    if asked:
-        return max(asked, key=lambda row: about(row[1]) - 3 * opens_weakly(row[1]) - row[0])[1]
+    whole = [row for row in asked if not thin(row[1])]
+    if whole and not (topic and opens_weakly(whole[0][1])):
+        return max(whole, key=lambda row: about(row[1]) - 3 * opens_weakly(row[1]) - row[0])[1]
+    if topic or asked:
+        return topic or max(asked, key=lambda row: about(row[1]) - 3 * opens_weakly(row[1]) - row[0])[1]
     return (tidy_title(goals[0]) if goals else "") or f"Session in {project_name}"
-
-
-def _joined(topic: str, asked: str) -> str:
-    if not asked or len(words_of(topic) & words_of(asked)) >= 2:
-        return topic
-    room = TITLE_WIDTH - width(topic) - 2
-    if room < 24:
-        return topic
-    return tidy_title(f"{topic}: {phrase(asked[:1].casefold() + asked[1:] if asked[1:2].islower() else asked, room)}")
 
 
 _SUBJECT = re.compile(
@@ -88,13 +82,25 @@ _SUBJECT = re.compile(
 )
 
 
+_MAY_END = re.compile(
+    r"(?i)^\s*(?:[,;:(，；：]|[—–-]\s|(?:because|when|whenever|while|if|unless|until|so|since|which|but|instead of|rather than|weil|wenn|damit|parce que|quand|porque|cuando|потому|когда|если)\b)"
+)
+
+
 def _finding(candidate: Candidate) -> str:
     """A lesson's first sentence as a title, or empty when it does not read as one."""
-    if candidate.kind not in ("cause", "decision", "rule") or candidate.unit.form != "sentence":
+    if candidate.kind not in ("cause", "decision", "rule") or candidate.unit.form not in ("sentence", "item"):
+        return ""
+    if cues.REPORT.match(candidate.text) or cues.CHORE.match(candidate.text) or cues.NEXT_ACT.search(candidate.text):
         return ""
     sentence = re.split(r"(?<=[.!])\s+(?=\S)|(?<=[。！])", candidate.text, maxsplit=1)[0]
     sentence = _SUBJECT.sub("", sentence, count=1)
-    if cues.DANGLING.match(sentence) or len(sentence) < 15 or re.match(r"(?i)^(?:only|the \d+|your)\b", sentence):
+    if cues.DANGLING.match(sentence) or len(sentence) < 15 or re.match(r"(?i)^(?:only|the \d+|your|line)\b", sentence):
         return ""
     title = tidy_title(sentence)
+    plain_sentence = " ".join(sentence.replace("`", "").split())
+    rest = plain_sentence[len(title) :] if plain_sentence[1:].startswith(title[1:]) else ""
+    # Cut in the middle it would be a fragment.
+    if rest.strip(" .,:;!。！") and not _MAY_END.match(rest):
+        return ""
     return title if informative(title) else ""
