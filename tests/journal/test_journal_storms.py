@@ -17,8 +17,8 @@ from vir_core.journal import journal as journal_module
 from vir_core.machine import StorageError, append
 
 WRITES = ("say", "say", "say", "die before", "die within", "die after", "refused", "heal")
-# A placeholder of the cloud is not among them: see the strict xfails of `test_recorded_faults.py`.
 BLOWS = ("cut", "remove", "roll back", "remember", "pad", "turn line ends", "glue", "copy")
+CLOUD = ("send away", "send away", "bring back")
 CACHES = ("save a reading", "drop the checkpoint")
 
 
@@ -33,11 +33,12 @@ def counts(reading: Reading[Any]) -> dict[str, int]:
 class Storm:
     """`told` and `read` are, by device, the subjects that must be there: told of by it, and copied to its mirror."""
 
-    def __init__(self, base: Path, latest: type[Any], chance: random.Random) -> None:
+    def __init__(self, base: Path, latest: type[Any], chance: random.Random, blows: tuple[str, ...]) -> None:
         (base / "store").mkdir(parents=True)
         self.base = base
         self.latest = latest
         self.chance = chance
+        self.blows = blows
         self.devices = ["d1", "d2"][: chance.choice((1, 2))]
         self.told: dict[str, set[str]] = {device: set() for device in self.devices}
         self.read: dict[str, set[str]] = {device: set() for device in self.devices}
@@ -49,13 +50,15 @@ class Storm:
         return Journal(self.base / "store", self.base / f"state-{device}", vault=VAULT, device=device, core="0.1.0")
 
     def step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        device, act = self.chance.choice(self.devices), self.chance.choice((*WRITES, *BLOWS, *CACHES))
+        device, act = self.chance.choice(self.devices), self.chance.choice((*WRITES, *self.blows, *CACHES))
         self.log.append(f"{device} {act}")
         if act in WRITES:
             with monkeypatch.context() as patch:
                 self._write(self.journal(device), act, patch)
         elif act in CACHES:
             self._cache(self.journal(device), act)
+        elif act == "bring back":
+            self.bring_back()
         elif files := sorted((self.base / "store").rglob("*.jsonl")):
             self._blow(self.chance.choice(files), act)
         for each in self.devices:
@@ -127,8 +130,16 @@ class Storm:
                 )
             case "glue":
                 path.write_bytes(content[:place] + content[place:].replace(b"\n", b"", 1))
+            case "send away":
+                path.rename(path.with_name(f".{path.name}.icloud"))
             case _:
                 path.with_name(f"{path.stem} (conflicted copy).jsonl").write_bytes(content)
+
+    def bring_back(self) -> None:
+        for away in sorted((self.base / "store").rglob(".*.icloud")):
+            path = away.with_name(away.name[1 : -len(".icloud")])
+            if not path.exists():
+                away.rename(path)
 
     def check(self, device: str) -> None:
         journal = self.journal(device)
@@ -141,7 +152,8 @@ class Storm:
         if aside.exists():
             aside.rename(checkpoint)
         assert resumed.projection.seen == full.projection.seen, self.log
-        for name in ("lines", "newest", "missing", "devices"):
+        # While a segment is away nobody can say what is missing.
+        for name in ("lines", "newest", "devices", *(() if full.absent else ("missing",))):
             assert getattr(resumed, name) == getattr(full, name), (name, self.log)
         seen = counts(full)
         assert set(seen.values()) <= {1}, self.log
@@ -150,17 +162,30 @@ class Storm:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "blows",
+    [
+        pytest.param(BLOWS, id="without cloud"),
+        pytest.param(
+            (*BLOWS, *CLOUD),
+            id="cloud",
+            marks=pytest.mark.xfail(reason="see the strict xfail of test_recorded_faults.py; a few in 100 storms"),
+        ),
+    ],
+)
 def test_no_storm_loses_or_doubles_a_line_or_parts_replay_from_the_live_view(
     tmp_path: Path,
     latest: type[Any],
     rng: random.Random,
     scaled: Callable[[int], int],
     monkeypatch: pytest.MonkeyPatch,
+    blows: tuple[str, ...],
 ) -> None:
     for number in range(scaled(1000)):
-        storm = Storm(tmp_path / str(number), latest, rng)
+        storm = Storm(tmp_path / str(number), latest, rng, blows)
         for _ in range(rng.randrange(3, 14)):
             storm.step(monkeypatch)
+        storm.bring_back()
         for device in storm.devices:
             with storm.journal(device).writing("test", latest):
                 pass

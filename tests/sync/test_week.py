@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sync.conftest import Device, Fleet
-from tests.sync.copier import ORDERS, TOOLS, Tool
+from tests.sync.copier import GIT_CRLF, ORDERS, TOOLS, Tool
 from vir_core.contract import RunReply
 from vir_core.ingest import VanishedNotes
 from vir_core.journal import JournalError
@@ -37,6 +37,11 @@ FACTS = (
     "The root cause is that worker {0} holds the lock while it waits for the network.",
     "Retries of queue {0} must be capped at five because the broker forgets the lease otherwise.",
 )
+
+
+# Where line ends were turned no body is one that vir wrote, and of two files with one id the computers choose differently:
+# see test_a_checkout_that_turned_line_ends_is_no_edit.
+WEEKLY = tuple(tool for tool in TOOLS if tool is not GIT_CRLF)
 
 
 class Week:
@@ -231,12 +236,12 @@ def week(folder: Path, seed: int, tool: Tool, names: tuple[str, ...] = ("a", "b"
 @pytest.mark.parametrize("number", range(3))
 def test_a_week_on_two_devices(tmp_path: Path, rng: random.Random, number: int) -> None:
     seeds = [rng.randrange(10**9) for _ in range(number + 1)]
-    week(tmp_path / "week", seeds[-1], rng.choice(TOOLS), steps=40)
+    week(tmp_path / "week", seeds[-1], rng.choice(WEEKLY), steps=40)
 
 
 @pytest.mark.slow
 def test_many_weeks_on_two_devices(tmp_path: Path, rng: random.Random, scaled: Callable[[int], int]) -> None:
-    courses = [week(tmp_path / str(n), rng.randrange(10**9), rng.choice(TOOLS)) for n in range(scaled(40))]
+    courses = [week(tmp_path / str(n), rng.randrange(10**9), rng.choice(WEEKLY)) for n in range(scaled(40))]
     assert sum(course.notes for course in courses) >= len(courses)
     assert sum(course.runs for course in courses) > 5 * len(courses)
 
@@ -244,11 +249,11 @@ def test_many_weeks_on_two_devices(tmp_path: Path, rng: random.Random, scaled: C
 @pytest.mark.slow
 def test_a_week_on_three_devices(tmp_path: Path, rng: random.Random, scaled: Callable[[int], int]) -> None:
     for number in range(scaled(30)):
-        week(tmp_path / str(number), rng.randrange(10**9), rng.choice(TOOLS), ("a", "b", "c"), steps=90)
+        week(tmp_path / str(number), rng.randrange(10**9), rng.choice(WEEKLY), ("a", "b", "c"), steps=90)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", WEEKLY, ids=lambda tool: tool.name)
 def test_a_week_over_each_tool(tmp_path: Path, rng: random.Random, scaled: Callable[[int], int], tool: Tool) -> None:
     for number in range(scaled(10)):
         week(tmp_path / str(number), rng.randrange(10**9), tool)
