@@ -406,6 +406,20 @@ def test_a_desktop_automation_has_no_person(codex: Make, tmp_path: Path) -> None
     assert rollout(codex, tmp_path / "b", "Automation: is it worth it here?", **meta).driver == "human"
 
 
+def test_a_person_who_resumes_an_exec_run_makes_it_theirs(codex: Make, tmp_path: Path) -> None:
+    file = codex()
+    file.meta(source="exec", originator="codex_exec")
+    file.asks("run the checks")
+    file.answers("two fail")
+    file.write(tmp_path / "before")
+    assert facts_of(tmp_path / "before").driver == "headless"
+    file.meta(source="cli", originator="codex-tui")
+    file.asks("fix the first one")
+    file.write(tmp_path / "after")
+    facts = facts_of(tmp_path / "after")
+    assert (facts.driver, facts.human_turns) == ("human", 2)
+
+
 def test_an_opened_and_closed_rollout_is_empty(codex: Make, tmp_path: Path) -> None:
     file = codex()
     file.meta()

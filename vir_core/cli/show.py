@@ -231,6 +231,8 @@ def _explained(page: Explained) -> str:
             else {**TURN_WORDS, "prompt": "prompts", "queued": "queued prompts"}
         )
         lines += ["", "In it:", *counts(page.turns, words)]
+    if page.tokens:
+        lines += ["", "Tokens: " + ", ".join(f"{number:,} {what}" for what, number in page.tokens.items())]
     lines += ["", "What would change it:", *(f"  - {line(change)}" for change in page.changes)]
     return "\n".join(lines)
 

@@ -162,7 +162,8 @@ class Explained(Struct, frozen=True, kw_only=True):
     """Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so;
     `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the
     session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened;
-    `note` is the path of its note, relative to the vault root, or empty."""
+    `tokens` is what the file says was used, each answer of the API counted once: fresh, written (to the cache), cached (read
+    from it), output; `note` is the path of its note, relative to the vault root, or empty."""
 
     key: str
     session: SessionInfo
@@ -171,6 +172,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     lines: tuple[SourceLine, ...]
     changes: tuple[str, ...]
     turns: dict[str, int] = {}
+    tokens: dict[str, int] = {}
     prompts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     parent: str = ""

@@ -95,6 +95,7 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: 
         ),
         changes=(*_changes(facts, shown, key), *trouble),
         turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
+        tokens=_tokens(facts),
         prompts=tuple(texts[len(lines) :]),
         files=tuple(file.path for file in thread.files),
         parent=lineage.parents.get(thread.key, "") or (f"{facts.source}:{facts.parent}" if facts.parent else ""),
@@ -124,6 +125,12 @@ def find_session(word: str, threads: tuple[Thread, ...]) -> tuple[Thread, Sessio
     raise RequestError(f"No session here is called {word!r}.", "`vir_core sessions` lists them with their ids.")
 
 
+def _tokens(facts: SessionFacts) -> dict[str, int]:
+    used = facts.usage
+    counts = {"fresh": used.fresh, "written": used.written, "cached": used.cached, "output": used.output}
+    return counts if any(counts.values()) else {}
+
+
 def _turns(facts: SessionFacts) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     try:
         return read_turns(facts).turns, ()
@@ -132,7 +139,10 @@ def _turns(facts: SessionFacts) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
 
 
 def _changes(facts: SessionFacts, shown: SessionInfo, key: str) -> Iterator[str]:
-    yield from _CHANGES[facts.driver]
+    if facts.source == "codex" and facts.driver == "headless":
+        yield "A later part of it that you resumed in the terminal, an editor or the app makes it yours."
+    else:
+        yield from _CHANGES[facts.driver]
     if shown.reason in ("excluded", "undecided"):
         yield f"Its project is left out for now: `vir_core projects include {shown.project}` takes it in."
     elif shown.reason == "given":

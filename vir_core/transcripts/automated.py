@@ -7,6 +7,7 @@ again and again), and a wrong answer here would take a session from the person w
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -138,10 +139,10 @@ def _regular(gaps: Sequence[float]) -> str:
     said = ""
     for first, low in enumerate(gaps):
         width = min(low * BAND_SHARE, BAND_SECONDS)
-        count = sum(gap <= low + width for gap in gaps[first:])
+        count = bisect_right(gaps, low + width) - first
         if count < ALIKE_INTERVALS or count <= best:
             continue
-        near = sum(low - 4.5 * width <= gap <= low + 5.5 * width for gap in gaps)
+        near = bisect_right(gaps, low + 5.5 * width) - bisect_left(gaps, low - 4.5 * width)
         if _tail(near, count, 0.1) < BY_CHANCE:
             best = count
             said = f"{count} of {len(gaps)} starts follow the one before by {_shown(low)}, within {max(1, round(width))} seconds"

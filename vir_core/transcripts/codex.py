@@ -32,6 +32,7 @@ NOTHING = Raw(b"")
 UUIDS_KEPT = 4
 REMEMBERED = 50_000
 """Messages remembered to find their echoes; an echo stands within a few lines of what it repeats."""
+_KNOWN = 1_000
 COMPARED = 20_000
 """Characters of a prompt that are looked at to tell it from another."""
 
@@ -70,9 +71,17 @@ _cwd = re.compile(r"<cwd>\s*(.*?)\s*</cwd>|^Current working directory: (.+)$", r
 _time_in_id = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
 
 
+class Message(Struct, gc=False):
+    """The item inside `item_completed`."""
+
+    type: str | None = None
+    id: str | None = None
+    content: Raw = NOTHING
+    phase: str | None = None
+
+
 class Payload(Struct, gc=False):
-    """What a wrapped line carries: a response item, an event, the item inside `item_completed`, the head of a session or the
-    context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked for. The
+    """What a wrapped line carries: a response item, an event, the head of a session or the context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked for. The
     fields stand in the order in which they are written, which is the order in which the decoder looks for them."""
 
     type: str | None = None
@@ -87,7 +96,7 @@ class Payload(Struct, gc=False):
     input: Raw = NOTHING
     output: Raw = NOTHING
     action: Raw = NOTHING
-    item: Raw = NOTHING
+    item: Message | None = None
     info: Raw = NOTHING
     images: Raw = NOTHING
     local_images: Raw = NOTHING
@@ -112,6 +121,14 @@ class Row(Struct, gc=False):
     timestamp: str | float | None = None
     type: str | None = None
     payload: Payload | None = None
+
+
+class _WholeRow(Struct, gc=False):
+    """A line of which nothing is missing, as nearly all are."""
+
+    timestamp: str
+    type: str
+    payload: Payload
 
 
 class Bare(Struct):
@@ -191,6 +208,7 @@ class CodexState(Struct):
     asked: list[Request] = []  # from events and completed items
     echoed: list[Request] = []  # from response items
     counts: dict[str, dict[str, int]] = {}
+    known: dict[str, None] = {}  # ids of the latest answers
     tokens: Tokens = msgspec.field(default_factory=Tokens)
     spent: Usage = Usage()
 
@@ -222,23 +240,23 @@ class CodexFacts:
     def feed_block(self, block: bytes) -> None:
         """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
         try:
-            rows = _row.decode_lines(block)
+            rows = _whole_rows.decode_lines(block)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             rows = []
-        if len(rows) != line_ends(block) or any(row.payload is None for row in rows):
+        if len(rows) != line_ends(block):
             for line in lines_of(block):
                 self.feed(line)
             return
         self.state.lines += len(rows)
-        times = [row.timestamp for row in rows if row.timestamp is not None and row.type in WRAPPED]
-        if exact(times):
-            self._widen(min(times))  # pyright: ignore[reportArgumentType]
-            self._widen(max(times))  # pyright: ignore[reportArgumentType]
+        times = [row.timestamp for row in rows]
+        if times and exact(times):
+            self._widen(min(times))
+            self._widen(max(times))
         else:
             for time in times:
                 self._widen(utc(time))
         for row in rows:
-            self._wrapped(row.type or "(none)", row.timestamp, row.payload or Payload())
+            self._wrapped(row.type, row.timestamp, row.payload)
 
     def feed(self, line: bytes) -> None:
         """One line without its end."""
@@ -255,8 +273,7 @@ class CodexFacts:
 
     def _take(self, row: Row, line: bytes) -> None:
         if row.payload is not None or row.type in WRAPPED:
-            if row.type in WRAPPED:
-                self._widen(utc(row.timestamp))
+            self._widen(utc(row.timestamp))
             self._wrapped(row.type or "(none)", row.timestamp, row.payload or Payload())
             return
         bare = loose.decode_as(Bare, line) or Bare()
@@ -299,6 +316,8 @@ class CodexFacts:
             begun = state.asked or state.echoed or state.said
             if not begun and found.id and state.meta.id and found.id != state.meta.id:
                 state.inherited = True
+            elif found.id == state.meta.id and len(found.source):
+                state.seen.resumed = loose.value_of(found.source)
             return
         source = loose.value_of(found.source) if len(found.source) else None
         state.meta = Meta(
@@ -372,7 +391,7 @@ class CodexFacts:
         elif kind == "agent_message":
             self._say("event", "", clean(event.message or ""), event.phase or "")
         elif kind == "item_completed":
-            self._completed(loose.decode_as(Payload, event.item) or Payload())
+            self._completed(event.item or Message())
         elif kind == "turn_aborted":
             self._keep("interrupt", "", "", evidence="turn aborted")
         elif kind == "thread_rolled_back":
@@ -406,11 +425,23 @@ class CodexFacts:
             output=spent.output + total.output_tokens - before.output_tokens,
         )
 
-    def _completed(self, item: Payload) -> None:
+    def _completed(self, item: Message) -> None:
         if item.type == "UserMessage":
             self._ask("item", item.id or "", _content(item.content))
-        elif item.type == "AgentMessage":
+        elif item.type == "AgentMessage" and not self._is_known(item.id):
             self._say("item", item.id or "", _content(item.content), item.phase or "")
+
+    def _is_known(self, ident: str | None) -> bool:
+        """Whether an answer of this id came through another channel; then its text need not be decoded to see that."""
+        if not ident:
+            return False
+        known = self.state.known
+        if ident in known:
+            return True
+        if len(known) >= _KNOWN:
+            known.clear()
+        known[ident] = None
+        return False
 
     def _item(self, item: Payload) -> None:
         kind = item.type or "(none)"
@@ -424,7 +455,7 @@ class CodexFacts:
             state.seen.copied += 1
             return
         if kind == "message":
-            if item.role == "assistant":
+            if item.role == "assistant" and not self._is_known(item.id):
                 self._say("response", item.id or "", _content(item.content), item.phase or "")
             elif item.role == "user":
                 self._echo(item)
@@ -712,4 +743,4 @@ _USED_EVENTS = frozenset({
     "user_message", "agent_message", "item_completed", "turn_aborted", "thread_rolled_back", "task_started", "turn_started",
     "thread_name_updated", "token_count",
 })  # fmt: skip
-_row = msgspec.json.Decoder(Row)
+_whole_rows = msgspec.json.Decoder(_WholeRow)

@@ -17,6 +17,7 @@ LONGEST = 4 << 20
 """Bytes; a longer line is passed over here."""
 PER_SIGN = 2
 AT_MOST = 30
+_ONCE = ("entry ", "side", "team", "fork", "meta")
 
 
 class TellingLine(Struct, frozen=True, kw_only=True):
@@ -43,7 +44,7 @@ def telling_lines(facts: SessionFacts) -> Iterator[TellingLine]:
                 continue
             for sign, says, text in signs(found, n):
                 met[sign] = met.get(sign, 0) + 1
-                if met[sign] > PER_SIGN:
+                if met[sign] > (1 if sign.startswith(_ONCE) else PER_SIGN):
                     continue
                 yield TellingLine(n=n, at=utc(_time(found)), says=says, text=clean(text))
                 told += 1

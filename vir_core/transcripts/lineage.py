@@ -46,27 +46,32 @@ def join_lineage(sessions: Sequence[SessionFacts]) -> Lineage:
     was handed over to: it is new work, and says where the plan came from. A summary's leaf joins nothing: at the head of a
     file it may title a session that has nothing to do with it."""
     joined = _Joined(len(sessions))
+    keys = [facts.key for facts in sessions]
     by_key: dict[str, int] = {}
-    by_uuid: dict[str, int] = {}
-    whole = [n for n, facts in enumerate(sessions) if facts.driver not in NOT_THE_PERSON]
+    by_uuid: dict[str, dict[str, int]] = {"claude": {}, "codex": {}}
+    whole: list[int] = []
     for n, facts in enumerate(sessions):
-        joined.join(n, by_key.setdefault(facts.key, n))
-    for n in whole:
-        facts = sessions[n]
+        joined.join(n, by_key.setdefault(keys[n], n))
+        if facts.driver in NOT_THE_PERSON:
+            continue
+        whole.append(n)
+        known = by_uuid[facts.source]
         for uuid in facts.uuids:
-            if len(uuid) >= RECORD_ID:
-                joined.join(n, by_uuid.setdefault(f"{facts.source}:{uuid}", n))
+            if len(uuid) >= RECORD_ID and (first := known.setdefault(uuid, n)) != n:
+                joined.join(n, first)
     for n in whole:
         facts = sessions[n]
         if facts.forked_from:
             joined.join(n, by_key.setdefault(f"{facts.source}:{facts.forked_from}", n))
         for uuid in facts.after:
-            if len(uuid) >= RECORD_ID and (earlier := by_uuid.get(f"{facts.source}:{uuid}")) is not None:
+            if len(uuid) >= RECORD_ID and (earlier := by_uuid[facts.source].get(uuid)) is not None:
                 joined.join(n, earlier)
     _join_compacted(sessions, whole, joined)
     threads = tuple(_thread(tuple(sessions[n] for n in group)) for group in joined.groups())
     roots = {facts.path: thread.key for thread in threads for facts in thread.files}
-    by_session = {facts.key: roots[facts.path] for facts in sessions if facts.driver not in _HELPERS}
+    by_session = {
+        key: roots[facts.path] for key, facts in zip(keys, sessions, strict=True) if facts.driver not in _HELPERS
+    }
     parents = {
         thread.key: by_session.get(f"{thread.speaker.source}:{thread.speaker.parent}", "")
         for thread in threads
@@ -103,6 +108,8 @@ def _join_compacted(sessions: Sequence[SessionFacts], whole: Sequence[int], join
 
 
 def _thread(files: tuple[SessionFacts, ...]) -> Thread:
+    if len(files) == 1:
+        return Thread(key=files[0].key, speaker=files[0], files=files)
     oldest = sorted(
         files, key=lambda facts: (facts.started or "~", facts.ended, facts.forked_from != "", facts.key, facts.path)
     )
@@ -135,13 +142,18 @@ class _Joined:
         self._up = list(range(size))
 
     def join(self, one: int, other: int) -> None:
+        if one == other:
+            return
         first, second = sorted((self._top(one), self._top(other)))
         self._up[second] = first
 
     def groups(self) -> Iterable[list[int]]:
         groups: dict[int, list[int]] = {}
-        for n in range(len(self._up)):
-            groups.setdefault(self._top(n), []).append(n)
+        for n, up in enumerate(self._up):
+            if up == n:
+                groups[n] = [n]  # the smallest position of a group comes first
+            else:
+                groups[self._top(n)].append(n)
         return groups.values()
 
     def _top(self, n: int) -> int:

@@ -86,6 +86,7 @@ def remote_key(url: str) -> str:
     return f"{host}/{path.casefold() if host in _CASELESS_HOSTS else path}"
 
 
+@lru_cache(maxsize=4096)
 def normal_path(cwd: str, *, windows: bool | None = None) -> str:
     """One spelling of a folder: forward slashes, no trailing one, a worktree as the folder it hangs off, and Windows paths
     and network shares folded, because they compare without case.

@@ -55,6 +55,8 @@ _stamp = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d)?\b"
 )
 _named = re.compile(r"\S*[/\\]\S*|\S*\d\S*|\"[^\"]*\"|'[^'\s]+'|`[^`]*`")
+_digit = re.compile(r"\d")
+_hint = re.compile(r"[/\\\d\"'`]")
 _schedule = re.compile(r"\A(?:<scheduled-task name=|Automation: .{1,400}?Automation ID: |\[cron[: ])", re.DOTALL)
 _dated = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _dispatch = re.compile(r"\A\[([^\]\n]{2,40})\]\s+\S{1,80}\s+(?:<-|←|->|→)\s+\S{1,80}")
@@ -86,7 +88,13 @@ def mark_of(text: str) -> str:
     # People put tags and arrows into prompts too ("[bug] a -> b is wrong"); none of them dates the line to the minute.
     if (found := _dispatch.match(head)) and _dated.search(head, 0, 240):
         return "d" + _digest(found[1].casefold())
-    folded = _named.sub("#", _stamp.sub("#", head[:300])).casefold()
+    folded = head[:300]
+    # Most prompts hold nothing of the kind, and looking for it at every letter costs ten times as much as seeing that.
+    if _digit.search(folded):
+        folded = _stamp.sub("#", folded)
+    if _hint.search(folded):
+        folded = _named.sub("#", folded)
+    folded = folded.casefold()
     return ("r" if _role.match(head) else "p") + _digest(folded)
 
 
@@ -277,6 +285,7 @@ class CodexSignals(Struct, kw_only=True):
     """What a Codex rollout shows, counted while it is read."""
 
     source: object = None
+    resumed: object = None  # the source in a later head of the same session
     originator: str = ""
     thread_source: str = ""
     cwd: str = ""
@@ -305,6 +314,8 @@ def codex_driver(seen: CodexSignals) -> Verdict:
     if not seen.prompts and not seen.answers and not seen.calls and not seen.copied:
         return Verdict("empty", "sure", ("opened and closed: nothing was asked and nothing answered",))
     # thread_source says "user" here as well: it tells a thread from its helpers, not a person from a script.
+    if kind == "exec" and _codex_kind(seen.resumed)[0] in ("cli", "vscode"):
+        return Verdict("human", "likely", (f"source {kind}", origin, "then resumed in a terminal, editor or app"))
     if kind == "exec" or (not kind and seen.originator == "codex_exec"):
         return Verdict("headless", "sure", (f"source {kind or 'missing'}", origin))
     evidence = (_count(seen.prompts, "prompt"), f"source {kind or 'missing'}", origin)

@@ -118,7 +118,7 @@ export interface ErrorReply {
 	readonly error: WireError;
 }
 
-/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `note` is the path of its note, relative to the vault root, or empty. */
+/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `tokens` is what the file says was used, each answer of the API counted once: fresh, written (to the cache), cached (read from it), output; `note` is the path of its note, relative to the vault root, or empty. */
 export interface Explained {
 	readonly key: string;
 	readonly session: SessionInfo;
@@ -127,6 +127,7 @@ export interface Explained {
 	readonly lines: readonly SourceLine[];
 	readonly changes: readonly string[];
 	readonly turns: Readonly<Record<string, number>>;
+	readonly tokens: Readonly<Record<string, number>>;
 	readonly prompts: readonly string[];
 	readonly files: readonly string[];
 	readonly parent: string;
@@ -523,6 +524,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		lines: { shape: { is: 'list', of: { is: 'struct', name: 'SourceLine' } } },
 		changes: { shape: { is: 'list', of: { is: 'string' } } },
 		turns: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
+		tokens: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
 		prompts: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		files: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		parent: { shape: { is: 'string' }, or: '' },
