@@ -139,12 +139,7 @@ def test_a_late_text_is_served_also_when_the_run_before_it_wrote_notes(fleet: Fl
     assert b.found(QUESTION) >= a.found(QUESTION) != set()
 
 
-_INDEXED_TOO_EARLY = pytest.mark.xfail(
-    strict=True, reason="the index takes a note for indexed whose text cannot be read yet"
-)
-
-
-@pytest.mark.parametrize("kind", ["empty", pytest.param("part", marks=_INDEXED_TOO_EARLY)])
+@pytest.mark.parametrize("kind", ["empty", "part"])
 def test_a_text_of_which_only_a_piece_is_here_is_late(fleet: Fleet, kind: str) -> None:
     a, b = fleet["a"], fleet["b"]
     fleet.copier.deliver("b", lambda path: True)

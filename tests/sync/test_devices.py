@@ -115,9 +115,6 @@ def test_a_note_that_the_sync_tool_put_back_is_no_edit(tmp_path: Path, dice: ran
     assert (a.vault / path).read_bytes() == edited
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the digest of a body counts line ends, so a checkout looks like a person's edit"
-)
 def test_a_checkout_that_turned_line_ends_is_no_edit(tmp_path: Path, dice: random.Random) -> None:
     fleet = Fleet(tmp_path, dice, GIT_CRLF)
     a, _ = joined(fleet)
@@ -129,7 +126,6 @@ def test_a_checkout_that_turned_line_ends_is_no_edit(tmp_path: Path, dice: rando
     assert [note.id for note in a.run().written] == [NOTE]
 
 
-@pytest.mark.xfail(strict=True, reason="memory forgets which end of a session an earlier outcome knew")
 def test_two_ends_of_one_session_are_each_settled_once(tmp_path: Path, dice: random.Random) -> None:
     """A session went on on both devices, as long here as there, and held nothing durable on either."""
     fleet = Fleet(tmp_path, dice, SYNCTHING)

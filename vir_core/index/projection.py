@@ -81,11 +81,21 @@ def bring_up_to_date(
     held = manifest.notes if manifest else None
     if held == wanted:
         return False
+    # A text of which only a piece is here is late; the note must not pass for one that is in the index.
+    texts = Texts(vault.store)
+    late = {
+        note
+        for note, mark in wanted.items()
+        if (held or {}).get(note) != mark and texts.get(_text_of(memory, note)) is None
+    }
+    served = {note: file for note, file in served.items() if note not in late}
+    wanted = {note: mark for note, mark in wanted.items() if note not in late}
+    if held == wanted:
+        return False
     mark = random_id("m")
     if held is None:
         index.rebuild(all_passages(vault, memory, served), mark=mark)
     else:
-        texts = Texts(vault.store)
         changed = sorted(note for note, what in wanted.items() if held.get(note) != what)
         upserts = {note: passages_of(vault, memory, note, served[note], texts) for note in changed}
         try:
@@ -108,6 +118,12 @@ def _mark_of(memory: Memory, note: str, file: SeenFile) -> tuple[str, str, str]:
     state = memory.notes[note]
     assert state.written is not None
     return (file.body, file.path, state.written.text + "".join(state.struck))
+
+
+def _text_of(memory: Memory, note: str) -> str:
+    written = memory.notes[note].written
+    assert written is not None
+    return written.text
 
 
 def _gone(held: Iterable[str], wanted: Mapping[str, object]) -> set[str]:

@@ -103,13 +103,10 @@ def session_key(thread: Thread, memory: Memory) -> str:
 
 
 def gained(facts: SessionFacts, settled: SessionState) -> bool:
-    """Whether something was said since the session was settled. The agent's answer counts: a run may fall between a prompt
-    and its answer, and then the session holds what the outcome did not know, without another prompt ever coming."""
-    if 0 <= settled.replies < facts.answers:
-        return True
-    if facts.human_turns != settled.turns:
-        return facts.human_turns > settled.turns
-    return bool(facts.last_turn and settled.last and facts.last_turn != settled.last)
+    """Whether more was said than the session's outcome knew. The agent's answer counts: a run may fall between a prompt and
+    its answer, and then the session holds what the outcome did not know, without another prompt ever coming. Only growth
+    counts: of two ends of one session, equally long on two devices, each would settle the other for ever."""
+    return facts.human_turns > settled.turns or 0 <= settled.replies < facts.answers
 
 
 def plan_run(

@@ -236,7 +236,7 @@ def parse(content: bytes, prefix: str = "") -> NoteFile:
         keys={} if isinstance(keys, Broken) else {key: keys[key] for key in (*PREFIXED, "vir") if key in keys},
         sections=sections,
         lessons=lessons,
-        body_sha=sha256_hex(body),
+        body_sha=sha256_hex(body.replace(b"\r\n", b"\n")),
         broken=broken,
     )
 

@@ -251,7 +251,7 @@ def _read(full: str, path: str, stat: os.stat_result, prefix: str) -> SeenFile:
         body = ""
         if note_id:
             content += file.readall()
-            body = sha256_hex(split(content)[1])
+            body = sha256_hex(split(content)[1].replace(b"\r\n", b"\n"))
     return SeenFile(path, stat.st_size, stat.st_mtime_ns, note_id, body, broken if note_id else "", _settled(stat))
 
 
