@@ -92,7 +92,7 @@ class Queued(Struct, array_like=True):
     dropped: bool = False
 
 
-class ClaudeState(Struct):
+class ClaudeState(Struct, forbid_unknown_fields=True):
     """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
 
     lines: int = 0
@@ -483,7 +483,7 @@ class ClaudeFacts:
     def _assistant(self, record: Record, message: Message, side: bool) -> None:
         if message.usage is not None:
             self._note_usage(record, message, message.usage)
-        if side or record.isApiErrorMessage:
+        if side or record.isApiErrorMessage or message.model == "<synthetic>":
             return
         seen = self.state.seen
         content = bytes(message.content)

@@ -186,7 +186,7 @@ class Request(Struct, array_like=True, frozen=True):
     mark: str = ""
 
 
-class CodexState(Struct):
+class CodexState(Struct, forbid_unknown_fields=True):
     """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
 
     lines: int = 0
