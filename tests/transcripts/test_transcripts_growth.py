@@ -394,7 +394,7 @@ def test_blocks_end_with_their_lines_wherever_chunks_end(tmp_path: Path, rng: ra
     path.write_bytes(b"\n".join(lines))
     with path.open("rb") as handle:
         reader = LineReader(handle)
-        blocks = list(reader)
+        blocks = [bytes(block) for block in reader]
     assert all(block.endswith(b"\n") for block in blocks)
     assert b"".join(blocks) + reader.tail == path.read_bytes()
     assert [*(line for block in blocks for line in lines_of(block)), *lines_of(reader.tail)] == [
