@@ -32,6 +32,7 @@ from vir_core.transcripts.claude_lines import (
     records_of,
     without_injected,
 )
+from vir_core.transcripts.lines import Block as Lines
 from vir_core.transcripts.lines import lines_of
 from vir_core.transcripts.provenance import (
     MARKS_KEPT,
@@ -92,7 +93,7 @@ class Queued(Struct, array_like=True):
     dropped: bool = False
 
 
-class ClaudeState(Struct):
+class ClaudeState(Struct, forbid_unknown_fields=True):
     """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
 
     lines: int = 0
@@ -138,10 +139,7 @@ class ClaudeFacts:
         self._stem = stem
         self._folder_session = folder_session
         self._marks = {one.mark for one in (*self.state.prompts, *self.state.queue)}
-        self._cwd: str | None = None
-        self._branch: str | None = None
-        self._version: str | None = None
-        self._entrypoint: str | None = None
+        self._place: tuple[str | None, str | None, str | None, str | None] = (None, None, None, None)
 
     def is_stream_json(self) -> bool:
         """Whether the lines are a program's stdout: it names the session in snake case only, and gives no times."""
@@ -149,7 +147,7 @@ class ClaudeFacts:
 
     # -- lines
 
-    def feed_block(self, block: bytes) -> None:
+    def feed_block(self, block: Lines) -> None:
         """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
         records = records_of(block)
         if records is None:
@@ -184,6 +182,7 @@ class ClaudeFacts:
         self._note_times(records)
         state, seen = self.state, self.state.seen
         uuids, older = state.uuids, state.older
+        cwd, branch, version, entrypoint = self._place
         session: str | None = None
         named = 0
         for record in records:
@@ -200,12 +199,13 @@ class ClaudeFacts:
             if record.session_id and not session:
                 state.snake += 1
             if (
-                record.cwd != self._cwd
-                or record.gitBranch != self._branch
-                or record.version != self._version
-                or record.entrypoint != self._entrypoint
+                record.cwd != cwd
+                or record.gitBranch != branch
+                or record.version != version
+                or record.entrypoint != entrypoint
             ):
                 self._note_place(record)
+                cwd, branch, version, entrypoint = self._place
             if record.forkedFrom is not NOTHING and not state.fork:
                 state.fork = fork_of(record.forkedFrom)
             if kind not in CONVERSATION:
@@ -272,8 +272,7 @@ class ClaudeFacts:
                 state.home = ""
 
     def _note_place(self, record: Record) -> None:
-        self._cwd, self._branch = record.cwd, record.gitBranch
-        self._version, self._entrypoint = record.version, record.entrypoint
+        self._place = (record.cwd, record.gitBranch, record.version, record.entrypoint)
         state = self.state
         if record.cwd:
             state.cwds[record.cwd] = None
@@ -483,7 +482,7 @@ class ClaudeFacts:
     def _assistant(self, record: Record, message: Message, side: bool) -> None:
         if message.usage is not None:
             self._note_usage(record, message, message.usage)
-        if side or record.isApiErrorMessage:
+        if side or record.isApiErrorMessage or message.model == "<synthetic>":
             return
         seen = self.state.seen
         content = bytes(message.content)
@@ -532,7 +531,7 @@ class ClaudeFacts:
         without words is an interrupt. None for a plain result."""
         text = clean(loose.text_in(block.content))
         text = without_injected(text).strip()
-        asked = block.tool_use_id in self.state.questions or _head(record.toolUseResult).startswith(b'{"questions"')
+        asked = block.tool_use_id in self.state.questions or bytes(record.toolUseResult).startswith(b'{"questions"')
         if asked and (answer := _answers(record.toolUseResult, text)):
             self.state.answered += 1
             self.state.seen.words += 1
@@ -804,11 +803,7 @@ def _may_hold_words(record: Record) -> bool:
     result = record.toolUseResult
     if not len(result):
         return True
-    return _head(result).startswith((b'"', b'{"questions"', b'{"answers"'))
-
-
-def _head(raw: Raw) -> bytes:
-    return bytes(memoryview(raw)[:16])
+    return bytes(result).startswith((b'"', b'{"questions"', b'{"answers"'))
 
 
 def _sameness(text: str) -> bytes:

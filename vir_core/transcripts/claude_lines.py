@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vir_core.transcripts import loose
+from vir_core.transcripts.lines import Block as Lines
 from vir_core.transcripts.lines import line_ends
 from vir_core.transcripts.provenance import RECALLED_BLOCKS
 from vir_core.transcripts.turns import TurnKind
@@ -234,7 +235,7 @@ def one_record(line: bytes) -> Record:
     return _record.decode(line)
 
 
-def records_of(block: bytes) -> list[Record] | None:
+def records_of(block: Lines) -> list[Record] | None:
     """The records of a block of whole lines, one a line, or None when any line is blank, glued, torn or odd."""
     try:
         records = _record.decode_lines(block)

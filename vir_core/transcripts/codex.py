@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
-from vir_core.transcripts.lines import line_ends, lines_of
+from vir_core.transcripts.lines import Block, line_ends, lines_of
 from vir_core.transcripts.provenance import (
     MARKS_KEPT,
     MORE,
@@ -186,7 +186,7 @@ class Request(Struct, array_like=True, frozen=True):
     mark: str = ""
 
 
-class CodexState(Struct):
+class CodexState(Struct, forbid_unknown_fields=True):
     """All that was learnt from the lines so far. It can be written down, and reading goes on from it when the file grew."""
 
     lines: int = 0
@@ -237,7 +237,7 @@ class CodexFacts:
 
     # -- lines
 
-    def feed_block(self, block: bytes) -> None:
+    def feed_block(self, block: Block) -> None:
         """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
         try:
             rows = _whole_rows.decode_lines(block)

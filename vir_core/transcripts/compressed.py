@@ -13,7 +13,7 @@ _WINDOW = 64 << 20
 
 
 class Stream(Protocol):
-    def read(self, size: int, /) -> bytes | None: ...
+    def readinto(self, buffer: memoryview, /) -> int: ...
 
 
 class Unpacked:
@@ -31,11 +31,11 @@ class Unpacked:
         )
         self.torn = False
 
-    def read(self, size: int, /) -> bytes:
+    def readinto(self, buffer: memoryview, /) -> int:
         if self.torn:
-            return b""
+            return 0
         try:
-            return self._stream.read(size) or b""
+            return self._stream.readinto(buffer)
         except self._damage:
             self.torn = True
-            return b""
+            return 0

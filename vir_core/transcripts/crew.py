@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from threading import Thread
 from typing import IO
 
@@ -22,6 +23,7 @@ _BATCH = 4 << 20
 _AHEAD = 1
 _FITS = 4_000
 """Bytes that every system's pipe holds."""
+_LARGEST = 1 << 30
 _START = "from vir_core.transcripts.crew import work; work()"
 
 
@@ -89,7 +91,6 @@ class _Helper(Thread):
                 _send(stdin, message)
                 self._answer(sent, stdout, ahead=_AHEAD if len(message) <= _FITS else 0)
             self._answer(sent, stdout, ahead=0)
-            stdin.close()
         except (OSError, EOFError, ValueError, msgspec.MsgspecError):
             # Not started, died, or answered nonsense: the rest is read on this side.
             self._pending.extend(sent)
@@ -108,9 +109,16 @@ class _Helper(Thread):
         self.join()
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        process = self._process
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        self.join()  # at the end of its input by now
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with suppress(OSError):  # what was never sent cannot be flushed to the dead
+                    stream.close()
 
 
 def work() -> None:
@@ -163,6 +171,8 @@ def _receive(stream: IO[bytes]) -> bytes:
     if len(head) < 8:
         raise EOFError
     size = int.from_bytes(head, "big")
+    if size > _LARGEST:
+        raise ValueError("not a message")
     message = stream.read(size)
     if len(message) < size:
         raise EOFError

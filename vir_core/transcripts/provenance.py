@@ -6,8 +6,10 @@ decides against a person: `userType` is "external" on everything, `isSidechain` 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
+from functools import cache
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -120,11 +122,17 @@ def _digest(text: str) -> str:
 # -- whose place, whose voice
 
 
+@cache
+def _own_folder(*_told: str | None) -> str:
+    """vir's state folder, found once for what the environment says: this is asked for every file."""
+    return str(state_home()).replace("\\", "/").rstrip("/")
+
+
 def ours(cwd: str, entrypoints: Iterable[str], opening: str) -> str:
     """How we know that vir itself started this session; empty when nothing says so. Three independent marks, because the
     first goes when the state folder moves, the second when a wrapper sets its own, the third when a prompt is rewritten."""
     place = cwd.replace("\\", "/").rstrip("/")
-    own = str(state_home()).replace("\\", "/").rstrip("/")
+    own = _own_folder(*map(os.environ.get, ("VIR_STATE_DIR", "HOME", "USERPROFILE", "LOCALAPPDATA")))
     if place and (place == own or place.startswith(own + "/")):
         return f"runs in {cwd}, vir's own folder"
     if any(place.endswith(name) or f"{name}/" in place for name in _OWN_PLACES):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vir_core.transcripts.lines import LineReader, lines_of
+from vir_core.transcripts.lines import Block, LineReader, lines_of
 from vir_core.transcripts.session import NotASession, SessionFacts, Source, SourceFile
 from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from vir_core.transcripts.compressed import Unpacked
     from vir_core.transcripts.dialects import Reader
@@ -182,7 +182,7 @@ class _Reading:
         self._torn = False
 
     def whole(self, source: Source, make: Callable[[Source, str], R], keep: bool = False) -> R:
-        with Path(self.path).open("rb", buffering=0) as handle:
+        with open(self.path, "rb", buffering=0) as handle:  # noqa: PTH123  a Path costs as much as the opening
             # The size now, not later: what is appended while we read belongs to the next pass, and the numbers kept must
             # be those of what was read.
             self._stat = stat = os.fstat(handle.fileno())
@@ -207,7 +207,7 @@ class _Reading:
 
     def on(self, reader: Reader, resume: Resume, keep: bool) -> Summed | None:
         """Goes on from `resume`, or None when the file is not the one it was with something added."""
-        with Path(self.path).open("rb", buffering=0) as handle:
+        with open(self.path, "rb", buffering=0) as handle:  # noqa: PTH123  a Path costs as much as the opening
             self._stat = stat = os.fstat(handle.fileno())
             if (
                 stat.st_ino != resume.inode
@@ -288,22 +288,23 @@ def _proof(handle: BinaryIO, offset: int) -> tuple[bytes, bytes]:
     return head, sha256(handle.read(min(_PROVEN, offset))).digest()[:16]
 
 
-def _peek(blocks: Iterable[bytes], lines: LineReader) -> tuple[Source | None, list[bytes]]:
+def _peek(blocks: Iterator[Block], lines: LineReader) -> tuple[Source | None, list[Block]]:
     """(whose records these are, the blocks taken to see it)."""
     from vir_core.transcripts.dialects import dialect_of, kinds_of
 
-    held: list[bytes] = []
+    held: list[Block] = []
     seen: list[bytes] = []
     for block in blocks:
-        held.append(block)
+        # A block is good until the next is asked for; the one that decides is used at once.
         for line in lines_of(block):
             if not seen:
                 _refuse_document(line)
             seen.append(line)
             if dialect := dialect_of(line):
-                return dialect, held
+                return dialect, [*held, block]
             if len(seen) >= _PEEKED:
                 break
+        held.append(bytes(block))
         if len(seen) >= _PEEKED or sum(map(len, held)) > _PEEKED_BYTES:
             break
     else:
