@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from tests.ingest.conftest import PROJECT, World
-from vir_core.contract import DoctorRequest
+from vir_core.contract import DoctorRequest, JournalRequest
+from vir_core.journal import JournalError
 from vir_core.machine import StorageError
 from vir_core.memory import Spool
 from vir_core.text import note_id
 from vir_core.transcripts.dialects import dialect_of
 from vir_core.upkeep import doctor
+from vir_core.upkeep import journal as look_after
 from vir_core.verbs import explain
 
 PLAIN = "83ac5aac-11a5-4bfc-9e19-5df183bfeade"
@@ -215,6 +217,12 @@ def test_history_that_the_vault_lost_is_back_after_a_run_with_nothing_new(world:
     else:
         shutil.rmtree(journal)
     assert any("history" in problem.what for problem in doctor(DoctorRequest(vault=str(world.vault))).problems)
+    if how != "cut":
+        # All of it gone at once proves nothing: the vault may be half here. A person says so with `journal heal`.
+        with pytest.raises(JournalError):
+            world.run()
+        assert not _lines(world)
+        look_after(JournalRequest(vault=str(world.vault), action="heal"))
     assert world.run().written == ()
     assert lines <= set(_lines(world))
     assert not [p for p in doctor(DoctorRequest(vault=str(world.vault))).problems if "missing" in p.what]

@@ -77,6 +77,7 @@ def words(world: World) -> dict[str, list[str]]:
         "run": ["run", *vault, *sources],
         "runs": ["runs", *vault],
         "sessions": ["sessions", *vault, *sources],
+        "projects": ["projects", *vault, *sources],
         "query": ["query", "why does the ingest worker hang", *vault],
         "history": ["history", "n95535f35c3f77d3", *vault],
         "journal": ["journal", "verify", *vault],

@@ -47,6 +47,7 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         "run": {"vault": vault, **sources},
         "runs": {"vault": vault},
         "sessions": {"vault": vault, **sources},
+        "projects": {"vault": vault, **sources},
         "query": {"vault": vault, "text": "why does the ingest worker hang"},
         "history": {"vault": vault, "id": "n95535f35c3f77d3"},
         "journal": {"vault": vault, "action": "verify"},

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -79,6 +79,7 @@ def test_nothing_in_a_session_does_anything_in_the_vault(monkeypatch: pytest.Mon
         init(InitRequest(vault=str(vault)))
         reply = run(RunRequest(vault=str(vault), claude_dir=(str(folder / "projects"),)))
         assert reply.failed == ()
+        assume(reply.written)  # noise can leave nothing to keep; then no words reached the vault
         [note] = reply.written
         assert note.id == note_id(f"claude:{SESSION}")
         check(vault, note.path)

@@ -62,6 +62,7 @@ KEPT_WORDS: Mapping[str, str] = {
     "broken": "its properties cannot be read",
     "elsewhere": "another device wrote it",
     "linked": "another note links to it",
+    "in_cloud": "it is still in the cloud",
     "older": "an earlier run wrote it too",
     "unsaved": "the file changed while it was being written",
 }

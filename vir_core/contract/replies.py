@@ -68,7 +68,7 @@ class WrittenNote(Struct, frozen=True, kw_only=True):
 
 class KeptNote(Struct, frozen=True, kw_only=True):
     """A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken,
-    elsewhere, linked, older, unsaved."""
+    elsewhere, in_cloud, linked, older, unsaved."""
 
     id: str
     path: str

@@ -242,7 +242,7 @@ export interface JournalStatus {
 	readonly damaged: number;
 }
 
-/** A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken, elsewhere, linked, older, unsaved. */
+/** A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken, elsewhere, in_cloud, linked, older, unsaved. */
 export interface KeptNote {
 	readonly id: string;
 	readonly path: string;
