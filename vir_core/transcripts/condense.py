@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
-from vir_core.transcripts.scrub import scrub_all
 from vir_core.transcripts.turns import Turn, TurnKind
 
 if TYPE_CHECKING:
@@ -98,6 +97,8 @@ def condense(transcript: HasTurns) -> Condensed:
 
     within, dropped = _within_total(kept)
     count("over total", dropped)
+    from vir_core.transcripts.scrub import scrub_all
+
     texts, found = scrub_all(tuple(turn.text for turn in within))
     for kind, n in found.items():
         count(kind, n)
