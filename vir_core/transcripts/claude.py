@@ -65,6 +65,7 @@ _said = re.compile(r"the user said:\s*(.*)\Z", re.DOTALL)
 _answered = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 _refused = "The user doesn't want to proceed"
 _plan_refused = "The agent proposed a plan that was rejected"
+_REFUSED = (b"doesn't want to proceed", b"doesn\\u0027t want to proceed", b"plan that was rejected")
 
 
 class Prompt(Struct, array_like=True):
@@ -133,6 +134,8 @@ class ClaudeFacts:
     """Feeds on the lines of one file and sums them up. `ClaudeTurns` keeps the turns as well; both see the same lines
     and decide the same way who spoke."""
 
+    _keeps_results = False
+
     def __init__(self, layout: str, stem: str, folder_session: str, state: ClaudeState | None = None) -> None:
         self.state = state or ClaudeState()
         self.state.seen.layout = layout
@@ -182,6 +185,7 @@ class ClaudeFacts:
         self._note_times(records)
         state, seen = self.state, self.state.seen
         uuids, older = state.uuids, state.older
+        known = len(uuids)
         cwd, branch, version, entrypoint = self._place
         session: str | None = None
         named = 0
@@ -210,16 +214,20 @@ class ClaudeFacts:
                 state.fork = fork_of(record.forkedFrom)
             if kind not in CONVERSATION:
                 self._state_line(record, kind or "(none)")
+                known = len(uuids)  # queued text has an id too
                 continue
             message, uuid = record.message, record.uuid
             # A malformed copy must not push out the good one that follows it.
             if uuid and message is not None:
-                if uuid in uuids or (older and uuid in older):
+                if older and uuid in older:
                     continue
                 uuids[uuid] = None
-                if len(uuids) >= REMEMBERED:
+                if len(uuids) == known:
+                    continue
+                known += 1
+                if known >= REMEMBERED:
                     self._forget_oldest()
-                    uuids, older = state.uuids, state.older
+                    uuids, older, known = state.uuids, state.older, 0
             seen.records += 1
             if seen.records == 1:
                 self._note_first(record)
@@ -227,7 +235,8 @@ class ClaudeFacts:
             if side:
                 seen.sidechain += 1
             if kind == "user":
-                self._user(record, side)
+                if self._keeps_results or record.toolUseResult is NOTHING or self._may_hold_words(record):
+                    self._user(record, side)
             elif message is not None:
                 self._assistant(record, message, side)
         self._note_session(session, named)
@@ -520,11 +529,24 @@ class ClaudeFacts:
                 known.clear()
 
     def _results(self, record: Record, side: bool) -> None:
-        if side or not _may_hold_words(record):
+        if side or not self._may_hold_words(record):
             return
         for block in blocks_of(record.message):
             if block.type == "tool_result":
                 self._count_words(record, block)
+
+    def _may_hold_words(self, record: Record) -> bool:
+        """Whether a result may hold a person's words: refusals and old answers come as a text, answers as an object that
+        opens with its questions. All else is a tool's output, most of the bytes of a file."""
+        result = bytes(record.toolUseResult)
+        if result.startswith((b'{"questions"', b'{"answers"')):
+            return True
+        if result and not result.startswith(b'"'):
+            return False
+        said = bytes(record.message.content) if record.message is not None else b""
+        if any(words in said for words in _REFUSED):
+            return True
+        return bool(self.state.questions) and any(call.encode() in said for call in self.state.questions)
 
     def _count_words(self, record: Record, block: Block) -> tuple[TurnKind, str] | None:
         """A person's words inside a result, counted: an answer to a question, or what came with a refusal; a refusal
@@ -662,6 +684,8 @@ class ClaudeFacts:
 class ClaudeTurns(ClaudeFacts):
     """The facts of a file, and its turns."""
 
+    _keeps_results = True
+
     def __init__(self, layout: str, stem: str, folder_session: str) -> None:
         super().__init__(layout, stem, folder_session)
         self._turns: list[tuple[bool, Turn]] = []
@@ -752,7 +776,7 @@ class ClaudeTurns(ClaudeFacts):
         self._message = message
 
     def _results(self, record: Record, side: bool) -> None:
-        words = not side and _may_hold_words(record)
+        words = not side and self._may_hold_words(record)
         for block in blocks_of(record.message):
             if block.type == "tool_result":
                 self._result(record, side, block, words=words)
@@ -795,15 +819,6 @@ def summed_usage(used: Iterable[Used], before: Usage = Usage()) -> Usage:  # noq
         cached += one.cache_read_input_tokens or 0
         output += one.output_tokens or 0
     return Usage(answers, fresh, written, cached, output)
-
-
-def _may_hold_words(record: Record) -> bool:
-    """Whether a result may hold a person's words: refusals and old answers come as a text, answers as an object that
-    opens with its questions. All else is a tool's output, most of the bytes of a file."""
-    result = record.toolUseResult
-    if not len(result):
-        return True
-    return bytes(result).startswith((b'"', b'{"questions"', b'{"answers"'))
 
 
 def _sameness(text: str) -> bytes:

@@ -45,6 +45,9 @@ ITEMS = frozenset({
     "local_shell_call", "web_search_call", "tool_search_call", "tool_search_output", "image_generation_call",
     "ghost_snapshot", "agent_message", "compaction", "compaction_summary",
 })  # fmt: skip
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_SKIMMED = _OUTPUTS | {"reasoning"}
 EVENTS = frozenset({
     "user_message", "agent_message", "item_completed", "item_started", "turn_aborted", "thread_rolled_back", "token_count",
     "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break", "task_started", "task_complete",
@@ -228,6 +231,8 @@ def read_request(text: str) -> tuple[TurnKind, str]:
 class CodexFacts:
     """Feeds on the lines of one rollout and sums them up; `CodexTurns` keeps the turns as well."""
 
+    _keeps_results = False
+
     def __init__(self, stem: str, state: CodexState | None = None) -> None:
         self.state = state or CodexState()
         self._stem = stem
@@ -255,7 +260,16 @@ class CodexFacts:
         else:
             for time in times:
                 self._widen(utc(time))
+        state, skims = self.state, not self._keeps_results
         for row in rows:
+            if skims and row.type == "response_item" and not state.inherited:
+                # Two lines of three, and all that facts want of them.
+                kind = row.payload.type
+                if kind in _CALLS:
+                    state.seen.calls += 1
+                    continue
+                if kind in _SKIMMED:
+                    continue
             self._wrapped(row.type, row.timestamp, row.payload)
 
     def feed(self, line: bytes) -> None:
@@ -459,10 +473,10 @@ class CodexFacts:
                 self._say("response", item.id or "", _content(item.content), item.phase or "")
             elif item.role == "user":
                 self._echo(item)
-        elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
+        elif kind in _CALLS:
             state.seen.calls += 1
             self._call(kind, item)
-        elif kind in ("function_call_output", "custom_tool_call_output"):
+        elif kind in _OUTPUTS:
             self._output(item)
 
     def _find_cwd(self, text: str) -> None:
@@ -633,6 +647,8 @@ class CodexFacts:
 
 class CodexTurns(CodexFacts):
     """The facts of a rollout, and its turns."""
+
+    _keeps_results = True
 
     def __init__(self, stem: str) -> None:
         super().__init__(stem)

@@ -56,7 +56,7 @@ MORE = "+"
 _stamp = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d{1,2}:\d\d(?::\d\d)?\b"
 )
-_named = re.compile(r"\S*[/\\]\S*|\S*\d\S*|\"[^\"]*\"|'[^'\s]+'|`[^`]*`")
+_named = re.compile(r"(?:(?<!\S)|(?<=[\"'`]))\S*[/\\\d]\S*|\"[^\"]*\"|'[^'\s]+'|`[^`]*`")
 _digit = re.compile(r"\d")
 _hint = re.compile(r"[/\\\d\"'`]")
 _schedule = re.compile(r"\A(?:<scheduled-task name=|Automation: .{1,400}?Automation ID: |\[cron[: ])", re.DOTALL)
