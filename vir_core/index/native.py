@@ -64,7 +64,7 @@ class Table(Protocol):
         """Answers in the order of the queries, rows best first with their BM25 under `_score`."""
         ...
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]: ...
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]: ...
 
     def count(self) -> int: ...
 
@@ -327,10 +327,12 @@ class _NativeTable:
         rows = [row for batch in batches for row in batch.to_pylist()] if query.columns else []
         return Answers(rows, sum(batch.num_rows for batch in batches))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
         _load_pyarrow()
         query = self._table.query()
         query.select_columns(list(columns))
+        if where:
+            query.where(where)
         return _drive(_collect(query))[0]
 
     def count(self) -> int:
@@ -435,8 +437,9 @@ class _PublicTable:
         rows = search.to_list()
         return Answers(rows, len(rows))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        return self._table.search().select(list(columns)).limit(self.count() or 1).to_list()
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
+        search = self._table.search().select(list(columns)).limit(self.count() or 1)
+        return (search.where(where) if where else search).to_list()
 
     def count(self) -> int:
         return self._table.count_rows()

@@ -143,14 +143,12 @@ class Index:
         *,
         categories: Collection[str] = (),
         projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
     ) -> Found:
         """The best `limit` passages of each column, in no order that means anything across columns; filters take
-        category names and project ids. Raises `IndexUnusable`."""
-        where = " AND ".join(
-            f"{column} IN ({_listed(values)})"
-            for column, values in (("category", categories), ("project", projects))
-            if values
-        )
+        category names, project ids, note ids and the earliest date (YYYY-MM-DD). Raises `IndexUnusable`."""
+        where = _condition(categories=categories, projects=projects, notes=notes, since=since)
         asked = {"words": terms.words, "idents": terms.idents}
         lists = [
             native.TextQuery(column=column, text=" ".join(values), limit=limit, columns=(*ANSWERED, "key"), where=where)
@@ -177,6 +175,31 @@ class Index:
             )
 
         return self._use(search)
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]:
+        """The passages that fit every filter given, in no order; without any, all. Raises `IndexUnusable`."""
+        where = _condition(
+            notes=notes, blocks=blocks, kinds=kinds, categories=categories, projects=projects, since=since
+        )
+        return tuple(_match(row) for row in self._use(lambda table, _: table.read(ANSWERED, where)))
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]:
+        """The `limit` notes of the latest dates, newest first, by id where the date is one. Raises `IndexUnusable`."""
+        where = _condition(categories=categories, projects=projects, since=since)
+        found = self._use(lambda table, _: table.read(("note", "date"), where))
+        dates = {row["note"]: row["date"] for row in found}
+        return tuple(sorted(dates, key=lambda note: (dates[note], note), reverse=True)[:limit])
 
     def _meta(self) -> _Meta:
         path = self._folder / META
@@ -338,6 +361,17 @@ def _match(row: dict[str, Any]) -> Match:
         words_score=row.get("words_score", 0.0),
         idents_score=row.get("idents_score", 0.0),
     )
+
+
+def _condition(since: str = "", **columns: Collection[str]) -> str:
+    """The SQL condition that a row fits every filter; empty without any. Filters are named by the plural of their column."""
+    parts = [f"{_COLUMNS[name]} IN ({_listed(values)})" for name, values in columns.items() if values]
+    if since:
+        parts.append(f"date >= '{since.replace(chr(39), chr(39) * 2)}'")
+    return " AND ".join(parts)
+
+
+_COLUMNS = {"categories": "category", "projects": "project", "notes": "note", "blocks": "block", "kinds": "kind"}
 
 
 def _listed(values: Iterable[str]) -> str:
