@@ -427,9 +427,6 @@ def test_folder_that_has_the_name_of_the_next_segment_stops_no_writer(
     assert assert_agree(desk, latest) == {"a": 1, "b": 1}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="not counted while the other segment is away, and not looked for when it is back"
-)
 def test_line_lost_while_another_segment_was_away_is_given_back_when_it_returns(
     journal: Make, say: Say, latest: type[Any]
 ) -> None:

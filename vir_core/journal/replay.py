@@ -447,7 +447,12 @@ class Replay(Generic[L]):
         self._ours.add(line.origin)
         if self._until and line.at > self._until:
             return
-        if not any(name.partition("/")[0] == line.origin for name in self.marks.absent):
+        away = [name for name in self.marks.absent if name.partition("/")[0] == line.origin]
+        if away:
+            # Perhaps it is in there. Without a mark such a file is looked through whole when it is back.
+            for name in away:
+                self.marks.files.pop(name, None)
+        else:
             self.marks.missing[line.hash] = line.origin
         self._count(line)
         self._apply(line)
