@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 from vir_core.contract import RequestError
+from vir_core.text import lazy_pattern
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DAY = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def duration(text: str) -> timedelta:

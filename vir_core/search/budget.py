@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from vir_core.contract import Hit
+from vir_core.text import lazy_pattern
 
 SHORT = 100
 """Characters of a snippet that is cut so that more hits fit."""
@@ -15,7 +15,7 @@ SHORT = 100
 LEAST_TEXT = 40
 """Tokens under which a cut text is not worth its place."""
 
-_ROUNDS = re.compile(r"\s+\S*\Z")
+_ROUNDS = lazy_pattern(r"\s+\S*\Z")
 
 
 def tokens_of(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import datetime
 from os import environ
@@ -17,12 +16,13 @@ from vir_core.search.asking import record
 from vir_core.search.budget import fitted
 from vir_core.search.naming import named
 from vir_core.search.reader import Reader, reader_of
+from vir_core.text import lazy_pattern
 from vir_core.vault import find_vault
 
 MOST_CHOSEN = 1000
 """Notes of the wanted trust up to which they are looked for by name; more are sifted out of what is found."""
 
-_ID = re.compile(r"n[0-9a-f]{15}|l[0-9a-f]{11}")
+_ID = lazy_pattern(r"n[0-9a-f]{15}|l[0-9a-f]{11}")
 
 
 def query(request: QueryRequest) -> QueryReply:
