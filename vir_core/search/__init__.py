@@ -17,7 +17,7 @@ from vir_core.search.answering import (
 )
 from vir_core.search.query import query
 from vir_core.search.ranking import Ranked, rank
-from vir_core.search.reader import keep_readers
+from vir_core.search.reader import keep_readers, warm_reader
 from vir_core.search.scan import Scan
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
@@ -41,4 +41,5 @@ __all__ = [
     "question_terms",
     "rank",
     "snippet",
+    "warm_reader",
 ]

@@ -6,12 +6,14 @@ import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from os import environ
+from pathlib import Path
 from typing import TypeVar
 
 from vir_core import __version__
 from vir_core.contract import RequestError
 from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
-from vir_core.journal import Journal, Texts
+from vir_core.journal import Journal, JournalError, Texts
 from vir_core.machine import MachineError, try_hold
 from vir_core.memory import Gate, Memory, build_gate, current_gate, is_project_id, observe
 from vir_core.search.answering import Current, Located, Source
@@ -22,6 +24,8 @@ from vir_core.vault import (
     SeenTable,
     Standing,
     Vault,
+    VaultError,
+    find_vault,
     look_at,
     note_words,
     parse,
@@ -242,3 +246,15 @@ def reader_of(vault: Vault) -> Reader:
     if _kept:
         _readers[str(vault.base)] = reader
     return reader
+
+
+def warm_reader() -> None:
+    """Opens the vault that a request without one would mean, and everything that its first question needs; nothing when
+    there is none. What is wrong with it is said to whoever asks."""
+    from vir_core.search.terms import question_terms
+
+    try:
+        reader = reader_of(find_vault("", environ, Path.cwd()))
+        reader.over(lambda source, _: source.search(question_terms("warm"), 1))
+    except (VaultError, MachineError, JournalError, OSError):
+        return
