@@ -67,8 +67,8 @@ def store_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     lengths = _SIZES.pack(0, len(head), len(known), len(projection))[4:]
     check = _checksum(lengths, head, known, projection)
     make_dirs(path.parent, private=True)
-    content = b"".join((_MAGIC, check.to_bytes(4, "big"), lengths, head, known, projection))
-    write_atomic(path, content, expected=ANYTHING, private=True)
+    parts = (_MAGIC, check.to_bytes(4, "big"), lengths, head, known, projection)
+    write_atomic(path, parts, expected=ANYTHING, private=True)
 
 
 def _read(file: FileIO, size: int) -> bytes:

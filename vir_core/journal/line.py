@@ -269,11 +269,10 @@ def decode_lines(block: bytes, damage: Damage) -> list[Line]:
             lines.extend(_salvage(raw, damage))
             continue
         try:
-            read = _decode(raw)
+            line = _line(_decode(raw), raw)
         except (ValueError, RecursionError):
             lines.extend(_salvage(raw, damage))
             continue
-        line = _line(read, raw)
         if line is None:
             damage.garbage += 1
         else:

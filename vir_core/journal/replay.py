@@ -27,6 +27,7 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
@@ -396,7 +397,7 @@ class Replay(Generic[L]):
         if mirror is None:
             return lines
         unmirrored: list[L] = []
-        for origin, group in groupby(lines, key=lambda line: line.origin):
+        for origin, group in groupby(lines, key=attrgetter("origin")):
             own = list(group)
             name = mirror.name_of(origin)
             unread = self._unread.get(name)
@@ -443,29 +444,19 @@ class Replay(Generic[L]):
 
     def _take(self, lines: Iterable[L]) -> list[L]:
         """Applies those of these lines, found in a segment, that are not known yet; returns them."""
-        seen, known, missing, until, apply, count = (
-            self.seen,
-            self.known if self.known.table else (),
-            self.marks.missing,
-            self._until,
-            self._apply,
-            self._count,
-        )
+        seen, missing = self.seen, self.marks.missing
+        known = self.known if self.known.table else frozenset[bytes]()
         taken: list[L] = []
         for line in lines:
             digest = bytes.fromhex(line.hash)
-            if digest in seen:
-                if missing:
-                    missing.pop(line.hash, None)
-                continue
-            seen.add(digest)
-            if digest in known:
+            if digest not in seen:
+                seen.add(digest)
+                if digest not in known:
+                    taken.append(line)
+                    continue
+            if missing:
                 missing.pop(line.hash, None)
-                continue
-            taken.append(line)
-            if not until or line.at <= until:
-                count(line)
-                apply(line)
+        self._enter(taken)
         return taken
 
     def _elsewhere(self, line: L) -> bool:
@@ -512,8 +503,7 @@ class Replay(Generic[L]):
                 self.marks.files.pop(name, None)
         else:
             self.marks.missing[line.hash] = line.origin
-        self._count(line)
-        self._apply(line)
+        self._enter([line])
 
     def unsettled(self) -> set[bytes]:
         """Hashes of pending lines that were not found in a segment."""
@@ -525,21 +515,28 @@ class Replay(Generic[L]):
         owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
         return owed
 
-    def _count(self, line: L) -> None:
-        marks = self.marks
-        marks.lines += 1
-        at = line.at
-        if at > marks.newest:
-            marks.newest = at
-        origin = line.origin
-        head = marks.heads.get(origin)
-        if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
-            marks.heads[origin] = (at, line.hash)
-        if isinstance(line, Line):
-            if line.v > VERSION and line.by.core not in marks.newer:
-                marks.newer = tuple(sorted({*marks.newer, line.by.core}))
-            if line.action == SEGMENT_STARTED and origin == self._device:
-                marks.segment = max(marks.segment, number_of(line))
+    def _enter(self, lines: list[L]) -> None:
+        """Applies lines that nobody applied before."""
+        marks, apply, until = self.marks, self._apply, self._until
+        if until:
+            lines = [line for line in lines if line.at <= until]
+        heads, newest = marks.heads, marks.newest
+        for line in lines:
+            at = line.at
+            if at > newest:
+                newest = at
+            origin = line.origin
+            head = heads.get(origin)
+            if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
+                heads[origin] = (at, line.hash)
+            if isinstance(line, Line):
+                if line.v > VERSION and line.by.core not in marks.newer:
+                    marks.newer = tuple(sorted({*marks.newer, line.by.core}))
+                if line.action == SEGMENT_STARTED and origin == self._device:
+                    marks.segment = max(marks.segment, number_of(line))
+            apply(line)
+        marks.newest = newest
+        marks.lines += len(lines)
 
 
 def _grown(path: str, mark: Mark, content: bytes) -> Mark | None:
