@@ -244,9 +244,8 @@ class Journal:
                         device=self.device,
                         marks=reading.marks,
                         known=reading.known(),
-                        projection=reading.projection.dump(),
                     )
-                    store_checkpoint(self.state / "checkpoint", checkpoint)
+                    store_checkpoint(self.state / "checkpoint", checkpoint, reading.projection.dump())
                 reading.saved()
             for name, content in extra.items():
                 write_atomic(self.state / name, content, expected=ANYTHING, private=True)

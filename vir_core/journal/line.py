@@ -182,20 +182,7 @@ def _moment(at: str) -> datetime:
 
 def encode(draft: Draft, *, at: str, by: By, prev: str, clock: str = "") -> bytes:
     """The bytes of a line without its line end. Raises `TypeError`, `ValueError` for data that JSON cannot hold."""
-    return _encode(
-        _Written(
-            v=VERSION,
-            at=at,
-            by=by,
-            action=draft.action,
-            subject=draft.subject,
-            data=draft.data,
-            must=draft.must,
-            prev=prev,
-            clock=clock or UNSET,
-            proof=draft.proof if bytes(draft.proof) else UNSET,
-        )
-    )
+    return _written(draft, draft.data, at, by, prev, clock)
 
 
 def compose(drafts: Sequence[Draft], *, newest: str, clock: str, by: By, prev: str) -> list[Line]:
@@ -207,19 +194,7 @@ def compose(drafts: Sequence[Draft], *, newest: str, clock: str, by: By, prev: s
     for draft in drafts:
         at = stamp_after(at, clock)
         data, proof = Raw(_encode(draft.data)), draft.proof
-        written = _Written(
-            v=VERSION,
-            at=at,
-            by=by,
-            action=draft.action,
-            subject=draft.subject,
-            data=data,
-            must=draft.must,
-            prev=prev,
-            clock=shown or UNSET,
-            proof=proof if bytes(proof) else UNSET,
-        )
-        raw = _encode(written)
+        raw = _written(draft, data, at, by, prev, shown)
         name = sha256(raw).hexdigest()
         lines.append(
             Line(VERSION, at, by, draft.action, draft.subject, draft.must, data, prev, shown, proof, name, raw)
@@ -231,6 +206,23 @@ def compose(drafts: Sequence[Draft], *, newest: str, clock: str, by: By, prev: s
     # Where nothing is escaped a reader finds just these values; decoding them again would be half the cost of a batch.
     plain = b"\\" not in whole and _plain(whole) and len(whole) <= LINE_LIMIT
     return lines if plain else [_reread(line.raw) for line in lines]
+
+
+def _written(draft: Draft, data: Any, at: str, by: By, prev: str, clock: str) -> bytes:
+    return _encode(
+        _Written(
+            v=VERSION,
+            at=at,
+            by=by,
+            action=draft.action,
+            subject=draft.subject,
+            data=data,
+            must=draft.must,
+            prev=prev,
+            clock=clock or UNSET,
+            proof=draft.proof if bytes(draft.proof) else UNSET,
+        )
+    )
 
 
 def _reread(raw: bytes) -> Line:

@@ -24,7 +24,7 @@ A projection is anything that can be built from lines. This one counts what happ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
@@ -53,10 +53,13 @@ class ProjectionOf(Protocol[E]):
 
     def apply(self, line: E, /) -> None: ...
 
-    def dump(self) -> bytes: ...
+    def dump(self) -> bytes | Sequence[bytes | memoryview]:
+        """The state, whole or in parts: of a long history the parts should not be in memory a second time, joined."""
+        ...
 
     def load(self, content: bytes, /) -> None:
-        """The reverse of `dump`. May raise ValueError, TypeError or LookupError; then everything is replayed."""
+        """The reverse of `dump`, of its parts joined. May raise ValueError, TypeError or LookupError; then everything is
+        replayed."""
         ...
 
 
@@ -141,9 +144,12 @@ class Known:
 
     def merged(self, digests: Iterable[bytes]) -> bytes:
         """The table with these hashes in it."""
+        keys = sorted([digest[: self.WIDTH] for digest in digests])
+        if not self.table:
+            return b"".join(keys)
         pieces: list[bytes] = []
         done = 0
-        for key in sorted({digest[: self.WIDTH] for digest in digests}):
+        for key in keys:
             place = self._place(key)
             if self.table[place : place + self.WIDTH] != key:
                 pieces += (self.table[done:place], key)
