@@ -13,7 +13,7 @@ from vir_core.ingest.projects import read_policy
 from vir_core.ingest.selection import TAKEN, gained, session_key
 from vir_core.ingest.sources import find_sources, read_sources
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Memory
+from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Project, SessionFacts, Thread
 from vir_core.vault import NoVault, Vault, find_vault, resolve
 
@@ -57,7 +57,7 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
     device = resolve(vault).device
     state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return vault, journal.read(Memory).projection, device
+    return vault, journal.read(memory_of(journal)).projection, device
 
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:
