@@ -22,8 +22,9 @@ from vir_core.contract import (
 )
 from vir_core.ingest.places import Places
 from vir_core.ingest.policy import PATTERN, Decided, Pattern, Policy, fits, is_pattern
-from vir_core.ingest.selection import TAKEN, chosen_projects, gained, session_key
+from vir_core.ingest.selection import chosen_projects
 from vir_core.ingest.sources import Sources, find_sources, read_sources
+from vir_core.ingest.standing import gained, session_key, wanted
 from vir_core.journal import Draft, Journal, JournalError, Texts
 from vir_core.machine import MachineError, make_dirs
 from vir_core.memory import Memory, ProjectDecided, memory_of
@@ -232,7 +233,7 @@ def _rows(sources: Sources, memory: Memory, places: Places, texts: Texts) -> dic
         facts = thread.speaker
         row = row_of(places.project(facts))
         row.others += len(thread.files) - 1
-        if facts.driver not in TAKEN and facts.certainty != "unsure":
+        if not wanted(facts):
             row.others += 1
             continue
         row.sessions += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from vir_core.contract import SessionInfo, SessionsReply, SessionsRequest
 from vir_core.ingest.places import Places
 from vir_core.ingest.policy import Policy
 from vir_core.ingest.projects import read_policy
-from vir_core.ingest.selection import TAKEN, gained, session_key
 from vir_core.ingest.sources import find_sources, read_sources
+from vir_core.ingest.standing import gained, resting, session_key, wanted
 from vir_core.journal import Journal, Texts
 from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Project, SessionFacts, Thread
@@ -62,7 +63,8 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:
     """One file as the wire shows it, and what became of its session."""
-    state, reason = _standing(facts, thread, memory, policy.skips(project, named=False))
+    left = policy.skips(project, named=False) or ("" if resting(thread, datetime.now(UTC)) else "active")
+    state, reason = _standing(facts, thread, memory, left)
     return SessionInfo(
         path=facts.path,
         source=facts.source,
@@ -91,8 +93,8 @@ def _standing(facts: SessionFacts, thread: Thread, memory: Memory, left: str) ->
     settled = memory.sessions.get(session_key(thread, memory))
     if settled is not None and settled.outcome:
         if gained(facts, settled):
-            return "new", ""
+            return ("skipped", left) if left else ("new", "")
         return ("noted", "") if settled.outcome == "noted" else ("settled", settled.outcome)
-    if facts.driver not in TAKEN and facts.certainty != "unsure":
+    if not wanted(facts):
         return "skipped", facts.driver
     return ("skipped", left) if left else ("new", "")
