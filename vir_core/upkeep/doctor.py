@@ -26,7 +26,7 @@ from vir_core.contract import Source as SourceName
 from vir_core.index import Index, passage_count
 from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
-from vir_core.memory import Census, Gate, Memory, Spool, counted, current_gate, take_census
+from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_of, take_census
 from vir_core.transcripts import Found, find
 from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
 
@@ -271,7 +271,7 @@ def _look(request: DoctorRequest) -> Look:
 def _textless(vault: Vault, journal: Journal) -> int:
     """Notes whose text has not arrived: what this device wrote is here, and without another's lines nothing is looked for."""
     has = Texts(vault.store).has
-    notes = journal.read(Memory).projection.notes.values()
+    notes = journal.read(memory_of(journal)).projection.notes.values()
     return sum(1 for note in notes if note.written is not None and not has(note.written.text))
 
 
