@@ -93,7 +93,7 @@ def test_a_killed_parent_takes_it_along(world: World) -> None:
     with parent.stdout:
         child, holder = map(int, parent.stdout.readline().split())
         try:
-            time.sleep(0.5)
+            time.sleep(1.5)
             assert alive(child)
             parent.send_signal(signal.SIGKILL)
             parent.wait(10)

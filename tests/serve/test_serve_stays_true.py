@@ -106,21 +106,29 @@ def test_the_whole_state_folder_may_go(serving: Serving, world: World) -> None:
     assert set(ids(reply)) == expected and reply["degraded"]
 
 
-def test_a_run_does_not_keep_questions_waiting(serving: Serving, world: World, tmp_path: Path) -> None:
-    other = World(tmp_path / "other")
-    sources = {"claude_dir": [str(other.claude)], "codex_dir": [str(other.codex)]}
-    serve = serving()
-    serve.call("query", text=QUESTION)
-    run = serve.start("run", vault=str(other.vault), **sources)
-    answered = 0
-    while run not in serve.answers and answered < 1000:
-        serve.call("query", text=QUESTION)
-        answered += 1
-    assert answered >= 3
-    assert serve.wait(run)["result"]["written"]
-    assert {notice["method"] for notice in serve.notices} == {"$/progress"}
-    assert {notice["params"]["id"] for notice in serve.notices} == {run}
-    assert {"stage", "done", "total"} <= serve.notices[0]["params"].keys()
+@pytest.fixture
+def unread(tmp_path: Path) -> World:
+    """A vault that no run has written to yet."""
+    return World(tmp_path / "unread")
+
+
+def test_a_run_does_not_keep_questions_waiting(unread: World) -> None:
+    sources = {"claude_dir": [str(unread.claude)], "codex_dir": [str(unread.codex)]}
+    serve = Serve("--vault", str(unread.vault))
+    try:
+        run = serve.start("run", **sources)
+        answered = 0
+        while run not in serve.answers and answered < 1000:
+            serve.call("query", text=QUESTION)
+            answered += 1
+        assert answered >= 3
+        assert serve.wait(run)["result"]["written"]
+        assert serve.call("query", text=QUESTION)["hits"]
+        assert {notice["method"] for notice in serve.notices} == {"$/progress"}
+        assert {notice["params"]["id"] for notice in serve.notices} == {run}
+        assert {"stage", "done", "total"} <= serve.notices[0]["params"].keys()
+    finally:
+        serve.close()
 
 
 def test_many_questions_at_once_are_each_answered(serving: Serving) -> None:
@@ -131,18 +139,19 @@ def test_many_questions_at_once_are_each_answered(serving: Serving) -> None:
         assert ids(serve.wait(id)["result"]) == expected[text]
 
 
-def test_a_cancelled_request_is_answered_as_that(serving: Serving, world: World, tmp_path: Path) -> None:
-    other = World(tmp_path / "other")
-    sources = {"claude_dir": [str(other.claude)], "codex_dir": [str(other.codex)]}
-    serve = serving()
-    run = serve.start("run", vault=str(other.vault), **sources)
-    serve.send(b'{"jsonrpc":"2.0","method":"$/cancel","params":{"id":%d}}\n' % run)
-    error = serve.wait(run)["error"]
-    assert error["code"] == -32800 and error["data"]["kind"] == "cancelled"
-    assert serve.call("query", text=QUESTION)["hits"]
-    # What was cancelled goes on where it stopped.
-    assert serve.call("run", vault=str(other.vault), **sources)["failed"] == []
-    assert serve.call("query", text=QUESTION, vault=str(other.vault))["hits"]
+def test_a_cancelled_run_is_answered_as_that_and_goes_on_later(unread: World) -> None:
+    sources = {"claude_dir": [str(unread.claude)], "codex_dir": [str(unread.codex)]}
+    serve = Serve("--vault", str(unread.vault))
+    try:
+        run = serve.start("run", **sources)
+        serve.send(b'{"jsonrpc":"2.0","method":"$/cancel","params":{"id":%d}}\n' % run)
+        error = serve.wait(run)["error"]
+        assert error["code"] == -32800 and error["data"]["kind"] == "cancelled"
+        assert serve.call("query", text=QUESTION)["hits"] == []
+        assert serve.call("run", **sources)["failed"] == []
+        assert serve.call("query", text=QUESTION)["hits"]
+    finally:
+        serve.close()
 
 
 def test_scope_is_fixed_at_the_start(serving: Serving, world: World) -> None:

@@ -9,13 +9,12 @@ from collections.abc import Callable
 _EVERY = 1.0
 
 
-def when_parent_dies(act: Callable[[], None]) -> None:
-    """Calls `act` from a thread of its own within about a second of the parent's death. A parent that is killed cannot say
+def when_parent_dies(parent: int, act: Callable[[], None]) -> None:
+    """Calls `act` from a thread of its own within about a second of the death of `parent`, which the caller asked for
+    (`os.getppid`) when it began: a parent may die before the first line of a slow start. A parent that is killed cannot say
     goodbye, and its end of our stdin may live on in another child of it. Windows hands no process to a new parent; there
     the closing of stdin has to be enough."""
     from _thread import start_new_thread
-
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -16,8 +16,8 @@ FINISH = 10.0
 _CHUNK = 1 << 16
 
 
-def main(argv: Sequence[str]) -> int:
-    """Answers until stdin ends or the parent dies. Returns 0, or 2 when the words do not fit."""
+def main(argv: Sequence[str], parent: int) -> int:
+    """Answers until stdin ends or the process `parent` dies. Returns 0, or 2 when the words do not fit."""
     parser = argparse.ArgumentParser(
         prog="vir_core serve",
         description="Stay warm and answer JSON-RPC 2.0, one object a line, on stdin and stdout. docs/json.md says how.",
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     except RequestError as error:
         print(f"vir_core serve: {error.message}\n{error.hint}", file=sys.stderr)
         return 2
-    _answer_all()
+    _answer_all(parent)
     return 0
 
 
@@ -65,10 +65,10 @@ def _project_here() -> str:
     return project_of(str(Path.cwd()), device=device).id
 
 
-def _answer_all() -> None:
+def _answer_all(parent: int) -> None:
     from vir_core.machine import private_streams, when_parent_dies
 
-    when_parent_dies(lambda: os._exit(0))
+    when_parent_dies(parent, lambda: os._exit(0))
     source, out = private_streams()
     sys.stdout = sys.stderr
     # Many threads take turns here: a question must not wait 5 ms for each turn while a run is busy.

@@ -38,7 +38,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """`id` is the vault id. `folder` is where vir's folder lies below the vault root, with `/`; it keeps the root derivable
     when the vault moves and Obsidian has never opened it. `prefix` stands before our property names. `base` says that the
     Bases view was written once. `queries` says whether questions are recorded on this machine. `was` are the ids this vault
-    had before it was made a vault of its own; history under them is still its history."""
+    had before it was made a vault of its own; history under them is still its history. `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
+    service for it is."""
 
     id: str
     folder: str = "vir"
@@ -46,6 +47,8 @@ class Config(Struct, frozen=True, kw_only=True):
     base: bool = False
     queries: bool = True
     was: tuple[str, ...] = ()
+    embedder: str = ""
+    embedder_url: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -83,6 +86,8 @@ def parse_config(content: bytes, path: Path) -> Config:
         base=keys.get("base", "") == "written",
         queries=keys.get("queries", "").casefold() not in _OFF,
         was=tuple(word for word in keys.get("was", "").split() if _VAULT_ID.match(word)),
+        embedder=keys.get("embedder", "").strip(),
+        embedder_url=keys.get("embedder_url", "").strip(),
     )
 
 
@@ -116,6 +121,8 @@ def _keys(config: Config) -> dict[str, str]:
         "base": "written" if config.base else "",
         "queries": "" if config.queries else "off",
         "was": " ".join(config.was),
+        "embedder": config.embedder,
+        "embedder_url": config.embedder_url,
     }
 
 
