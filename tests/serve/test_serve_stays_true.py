@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.ingest.conftest import World
 from tests.serve.conftest import Serve
 from tests.serve.other import write_elsewhere

@@ -5,6 +5,7 @@ was left out and why. Ranking is pure; the disk is reached only through what the
 from vir_core.search.answering import (
     Answer,
     Current,
+    Files,
     GateLookup,
     GateRow,
     Locate,
@@ -25,6 +26,7 @@ from vir_core.search.terms import question_terms
 __all__ = [
     "Answer",
     "Current",
+    "Files",
     "GateLookup",
     "GateRow",
     "Locate",
