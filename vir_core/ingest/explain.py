@@ -21,6 +21,7 @@ from vir_core.transcripts import (
     read_turns,
     scrub_all,
     telling_lines,
+    usage_of,
 )
 
 SHOWN = 160
@@ -100,7 +101,7 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, header: Not
         ),
         changes=(*_changes(facts, shown, key), *trouble),
         turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
-        tokens=_tokens(facts),
+        tokens=_tokens(thread),
         prompts=tuple(texts[len(lines) :]),
         files=tuple(file.path for file in thread.files),
         parent=lineage.parents.get(thread.key, "") or (f"{facts.source}:{facts.parent}" if facts.parent else ""),
@@ -111,8 +112,8 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, header: Not
     )
 
 
-def _tokens(facts: SessionFacts) -> dict[str, int]:
-    used = facts.usage
+def _tokens(thread: Thread) -> dict[str, int]:
+    used = usage_of(thread)
     counts = {"fresh": used.fresh, "written": used.written, "cached": used.cached, "output": used.output}
     return counts if any(counts.values()) else {}
 

@@ -25,7 +25,7 @@ from vir_core.ingest.standing import session_key, waits
 from vir_core.ingest.writing import Desk, Distilled
 from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
-from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
+from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, memory_of, observe
 from vir_core.text import clean, random_id
 from vir_core.upkeep.copies import archive_status
 from vir_core.upkeep.passes import load_pass, save_pass
@@ -156,7 +156,7 @@ def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
         core=__version__,
         former=vault.config.was,
     )
-    reading = journal.read(Memory)
+    reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
     observation = _observed(vault, reading, seen, before, device)
@@ -183,7 +183,7 @@ def _catch_up(house: _House) -> None:
         )
     if marks.mirrored and not house.reading.replay.pending and house.device not in marks.missing.values():
         return
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         house.reading = writer.reading
     house.observation = _observed(house.vault, house.reading, house.seen, house.before, house.device)
 
@@ -263,7 +263,7 @@ def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
         failed=len(done.failed),
         skipped=dict(sorted((+skipped).items())),
     )
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         writer.append([Draft(action="run_finished", subject=done.run, data=act)], kind="vir", surface="run")
         house.reading = done.reading = writer.reading
 

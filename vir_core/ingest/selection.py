@@ -171,10 +171,11 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
     if note in observation.waiting:
         return "waiting"
     if state is None or state.written is None:
-        return "judged" if state is not None and state.holds else ""
-    if state.archived:
+        return "judged" if state is not None and memory.standing(state).judged else ""
+    standing = memory.standing(state)
+    if standing.archived:
         return "" if forced else "undone"
-    if state.judged or state.holds:
+    if standing.judged:
         return "judged"
     if note in observation.absent:
         return "removed"

@@ -15,7 +15,7 @@ from vir_core.ingest.projects import read_policy
 from vir_core.ingest.sources import find_sources, read_sources
 from vir_core.ingest.standing import gained, resting, session_key, wanted
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Memory
+from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Archive, Project, SessionFacts, Thread
 from vir_core.upkeep.copies import ARCHIVE
 from vir_core.vault import NoVault, Vault, find_vault, resolve
@@ -71,7 +71,7 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
     device = resolve(vault).device
     state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return vault, journal.read(Memory).projection, device
+    return vault, journal.read(memory_of(journal)).projection, device
 
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:

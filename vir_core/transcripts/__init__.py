@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
     from vir_core.transcripts.project import Project, named_project, normal_path, project_of
     from vir_core.transcripts.provenance import NOT_THE_PERSON
-    from vir_core.transcripts.reading import Transcript, read_thread, read_turns
+    from vir_core.transcripts.reading import Transcript, read_thread, read_turns, usage_of
     from vir_core.transcripts.scrub import scrub_all
     from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
     from vir_core.transcripts.surveying import Survey, survey
@@ -53,6 +53,7 @@ __all__ = [
     "scrub_all",
     "survey",
     "telling_lines",
+    "usage_of",
     "with_automated",
 ]
 
@@ -90,6 +91,7 @@ _HOME = {
     "scrub_all": "scrub",
     "survey": "surveying",
     "telling_lines": "explain",
+    "usage_of": "reading",
     "with_automated": "automated",
 }
 

@@ -132,7 +132,7 @@ export interface ErrorReply {
 	readonly error: WireError;
 }
 
-/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `tokens` is what the file says was used, each answer of the API counted once: fresh, written (to the cache), cached (read from it), output; `note` is the path of its note, relative to the vault root, `archived` that of its scrubbed copy on this machine; both may be empty. */
+/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `tokens` is what its files say was used, each answer of the API counted once over all of them: fresh, written (to the cache), cached (read from it), output; `note` is the path of its note, relative to the vault root, `archived` that of its scrubbed copy on this machine; both may be empty. */
 export interface Explained {
 	readonly key: string;
 	readonly session: SessionInfo;
