@@ -60,9 +60,16 @@ export interface ProjectsRequest {
 	readonly give?: readonly string[];
 }
 
-/** `text` may be the id of a note or of a lesson. `since` is a day or a duration before now, by the date of the session. `full` gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session asks, for the record of questions. */
+/** `note` asks which questions were shown that note; `since` is a day or a duration before now; `limit` bounds each list. */
+export interface QueriesRequest {
+	readonly vault?: string;
+	readonly note?: string;
+	readonly since?: string;
+	readonly limit?: number;
+}
+
+/** `text` may be the id of a note or of a lesson. */
 export interface QueryRequest {
-	readonly text: string;
 	readonly vault?: string;
 	readonly limit?: number;
 	readonly category?: readonly Category[];
@@ -72,6 +79,34 @@ export interface QueryRequest {
 	readonly full?: boolean;
 	readonly budget?: number;
 	readonly caller?: string;
+	readonly text: string;
+}
+
+/** The latest notes. */
+export interface RecentRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+}
+
+/** `id` is a note's. */
+export interface RelatedRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+	readonly id: string;
 }
 
 /** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read. */
@@ -121,6 +156,19 @@ export interface ArchiveStatus {
 	readonly sessions: number;
 	readonly bytes: number;
 	readonly oldest_days: number | null;
+}
+
+/** One question that was answered. `verb` is query, related or recent, `surface` where it came in; `session`, `agent` and `where` (a project's name) are empty where nobody said; `notes` are those shown, best first. */
+export interface AskedQuestion {
+	readonly at: string;
+	readonly verb: string;
+	readonly surface: string;
+	readonly text: string;
+	readonly session: string;
+	readonly agent: string;
+	readonly where: string;
+	readonly notes: readonly string[];
+	readonly withheld: number;
 }
 
 export interface DoctorReply {
@@ -344,6 +392,21 @@ export interface ProjectsReply {
 	readonly failed: readonly Failure[];
 }
 
+/** `recorded` is whether questions are recorded now; `since` is when the record begins. `questions` counts all, `silent` how many of the notes that may be shown never were. */
+export interface QueriesReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly recorded: boolean;
+	readonly since: string;
+	readonly questions: number;
+	readonly asked: readonly AskedQuestion[];
+	readonly unanswered: readonly Unanswered[];
+	readonly shown: readonly ShownNote[];
+	readonly silent: number;
+	readonly never: readonly ShownNote[];
+}
+
 /** `excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or left out; `took_ms` is measured inside the process. */
 export interface QueryReply {
 	readonly contract: number;
@@ -431,6 +494,16 @@ export interface SessionsReply {
 	readonly explained: Explained | null;
 }
 
+/** A note and how often answers held it; `words` says it in words. Never: `times` is 0. */
+export interface ShownNote {
+	readonly id: string;
+	readonly title: string;
+	readonly times: number;
+	readonly last: string;
+	readonly where: string;
+	readonly words: string;
+}
+
 /** A line of a transcript that says who drove it: `n` counts from 1, `says` is what it tells, `text` what stands there, shortened and without secrets. */
 export interface SourceLine {
 	readonly n: number;
@@ -449,6 +522,13 @@ export interface SourceStatus {
 	readonly waiting: number;
 	readonly kept_days: number | null;
 	readonly days_left: number | null;
+}
+
+/** A question that found nothing, asked `times` times, `last` at (UTC). */
+export interface Unanswered {
+	readonly text: string;
+	readonly times: number;
+	readonly last: string;
 }
 
 export interface UninstallReply {
@@ -493,7 +573,10 @@ export interface Requests {
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
 	readonly projects: ProjectsRequest;
+	readonly queries: QueriesRequest;
 	readonly query: QueryRequest;
+	readonly recent: RecentRequest;
+	readonly related: RelatedRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
 	readonly schema: SchemaRequest;
@@ -507,7 +590,10 @@ export interface Replies {
 	readonly init: InitReply;
 	readonly journal: JournalReply;
 	readonly projects: ProjectsReply;
+	readonly queries: QueriesReply;
 	readonly query: QueryReply;
+	readonly recent: QueryReply;
+	readonly related: QueryReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
 	readonly schema: SchemaReply;
@@ -538,6 +624,17 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		sessions: { shape: { is: 'integer' }, or: 0 },
 		bytes: { shape: { is: 'integer' }, or: 0 },
 		oldest_days: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
+	},
+	AskedQuestion: {
+		at: { shape: { is: 'string' } },
+		verb: { shape: { is: 'string' } },
+		surface: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
+		session: { shape: { is: 'string' } },
+		agent: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		notes: { shape: { is: 'list', of: { is: 'string' } } },
+		withheld: { shape: { is: 'integer' } },
 	},
 	DoctorReply: {
 		contract: { shape: { is: 'integer' } },
@@ -725,6 +822,19 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		changed: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 	},
+	QueriesReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		recorded: { shape: { is: 'boolean' } },
+		since: { shape: { is: 'string' }, or: '' },
+		questions: { shape: { is: 'integer' }, or: 0 },
+		asked: { shape: { is: 'list', of: { is: 'struct', name: 'AskedQuestion' } }, or: [] },
+		unanswered: { shape: { is: 'list', of: { is: 'struct', name: 'Unanswered' } }, or: [] },
+		shown: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+		silent: { shape: { is: 'integer' }, or: 0 },
+		never: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+	},
 	QueryReply: {
 		contract: { shape: { is: 'integer' } },
 		vault: { shape: { is: 'string' } },
@@ -801,6 +911,14 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		explained: { shape: { is: 'nullable', of: { is: 'struct', name: 'Explained' } }, or: null },
 	},
+	ShownNote: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		words: { shape: { is: 'string' } },
+	},
 	SourceLine: {
 		n: { shape: { is: 'integer' } },
 		at: { shape: { is: 'string' } },
@@ -816,6 +934,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		waiting: { shape: { is: 'integer' }, or: 0 },
 		kept_days: { shape: { is: 'nullable', of: { is: 'integer' } }, or: null },
 		days_left: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
+	},
+	Unanswered: {
+		text: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
 	},
 	UninstallReply: {
 		contract: { shape: { is: 'integer' } },
@@ -855,7 +978,10 @@ export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	init: 'InitReply',
 	journal: 'JournalReply',
 	projects: 'ProjectsReply',
+	queries: 'QueriesReply',
 	query: 'QueryReply',
+	recent: 'QueryReply',
+	related: 'QueryReply',
 	run: 'RunReply',
 	runs: 'RunsReply',
 	schema: 'SchemaReply',
