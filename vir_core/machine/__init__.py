@@ -21,6 +21,7 @@ from vir_core.machine.files import (
 )
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+from vir_core.machine.terminal import Terminal, open_terminal
 
 __all__ = [
     "ABSENT",
@@ -33,6 +34,7 @@ __all__ = [
     "Holder",
     "MachineError",
     "StorageError",
+    "Terminal",
     "append",
     "claude_projects_dirs",
     "codex_home_dirs",
@@ -40,6 +42,7 @@ __all__ = [
     "hold",
     "holder_of",
     "make_dirs",
+    "open_terminal",
     "read_bytes",
     "rename_no_replace",
     "sha256_of",

@@ -28,6 +28,7 @@ from vir_core.memory.facts import (
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.life import Life, entries_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
@@ -41,6 +42,7 @@ __all__ = [
     "EvidenceRef",
     "Gate",
     "Held",
+    "Life",
     "Lifted",
     "LinesGivenUp",
     "Memory",
@@ -64,6 +66,7 @@ __all__ = [
     "build_gate",
     "counted",
     "current_gate",
+    "entries_of",
     "holds_of",
     "is_of_one_file",
     "keep",
