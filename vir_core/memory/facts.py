@@ -16,18 +16,25 @@ from msgspec import Struct
 
 from vir_core.journal import Line
 from vir_core.memory.acts import (
+    Adopted,
     Approved,
+    AuthorityStartedOver,
+    Expired,
     Held,
+    KeyEnrolled,
+    KeyRevoked,
     Lifted,
     LinesGivenUp,
     NotesUndone,
     NoteWritten,
+    PolicySet,
     ProjectDecided,
     Rejected,
     RunFinished,
     SegmentStarted,
     SessionJoined,
     SessionSettled,
+    Superseded,
 )
 from vir_core.memory.shelf import Shelf
 
@@ -142,6 +149,13 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("rejected", Rejected),
         ("held", Held),
         ("lifted", Lifted),
+        ("adopted", Adopted),
+        ("superseded", Superseded),
+        ("expired", Expired),
+        ("policy_set", PolicySet),
+        ("key_enrolled", KeyEnrolled),
+        ("key_revoked", KeyRevoked),
+        ("authority_started_over", AuthorityStartedOver),
         ("notes_undone", NotesUndone),
         ("project_decided", ProjectDecided),
         ("segment_started", SegmentStarted),
@@ -158,6 +172,11 @@ def decoder_of(line: Line) -> msgspec.json.Decoder[Any] | None:
     return _acts.get(line.action) if line.v == 1 else None
 
 
+def actions() -> frozenset[str]:
+    """The actions that this version knows."""
+    return frozenset(_acts)
+
+
 def understands(line: Line) -> bool:
     """Whether this version knows what the line does."""
     return decoder_of(line) is not None
@@ -171,7 +190,7 @@ def hold_of(act: Held) -> Hold:
 class Memory:
     """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault."""
 
-    layout = 2
+    layout = 3
 
     def __init__(self) -> None:
         self.state = State()
@@ -355,6 +374,30 @@ class Memory:
     def _apply_lifted(self, line: Line, act: Lifted) -> None:
         del act
         self._note(line.subject).waiting += 1
+
+    def _apply_adopted(self, line: Line, act: Adopted) -> None:
+        del act
+        self._note(line.subject).waiting += 1
+
+    def _apply_superseded(self, line: Line, act: Superseded) -> None:
+        del act
+        self._hold(line.subject, "superseded", line.stamp)
+
+    def _apply_expired(self, line: Line, act: Expired) -> None:
+        del act
+        self._hold(line.subject, "suspended", line.stamp)
+
+    def _apply_policy_set(self, line: Line, act: PolicySet) -> None:
+        del line, act
+
+    def _apply_key_enrolled(self, line: Line, act: KeyEnrolled) -> None:
+        del line, act
+
+    def _apply_key_revoked(self, line: Line, act: KeyRevoked) -> None:
+        del line, act
+
+    def _apply_authority_started_over(self, line: Line, act: AuthorityStartedOver) -> None:
+        del line, act
 
     def _apply_rejected(self, line: Line, act: Rejected) -> None:
         # Withholding works at once and without proof, as suspended.

@@ -99,7 +99,9 @@ def plan_queue(
 
 def reasons_of(standing: Standing, trust: Trust) -> tuple[str, ...]:
     """Why a note needs another look, the gravest first; empty when it does not."""
-    reasons = [hold.reason for hold in standing.open if hold.reason not in ("superseded", "expired", "undone", "pruned")]
+    reasons = [
+        hold.reason for hold in standing.open if hold.reason not in ("superseded", "expired", "undone", "pruned")
+    ]
     if standing.disputed:
         reasons.append("disagreed")
     if trust == "edited":
