@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 
 from vir_core import __version__
-from vir_core.contract import Trust
 from vir_core.journal import Journal, Text, Texts
 from vir_core.machine import make_dirs
-from vir_core.memory import PLAIN, Memory, NoteState, Written
+from vir_core.memory import Memory, NoteState, Written
+from vir_core.review.copies import put_away
+from vir_core.review.deciding import Found
 from vir_core.review.errors import NotFound
-from vir_core.vault import SeenFile, SeenTable, Standing, Vault, adopt, find_vault, is_note_id, look_at, resolve, walk
-
-REJECTED = "rejected"
+from vir_core.review.standing import Shown, standing_of
+from vir_core.vault import (
+    SeenFile,
+    SeenTable,
+    Standing,
+    Vault,
+    adopt,
+    find_vault,
+    is_note_id,
+    look_at,
+    note_words,
+    parse,
+    resolve,
+    split,
+    walk,
+)
 
 
 class House:
@@ -43,8 +57,46 @@ class House:
             self._table = SeenTable.load(self.state, self.vault.root) if self.state else SeenTable()
         return self._table
 
+    def make(self) -> Memory:
+        """What this machine reads the history into."""
+        return Memory()
+
     def memory(self) -> Memory:
-        return self.journal.read(Memory).projection
+        return self.journal.read(self.make).projection
+
+    def shown(self) -> Mapping[str, Shown]:
+        """How often answers held each note, as this machine remembers it."""
+        return {}
+
+    def look(self, memory: Memory, id: str) -> Found:
+        """One note with its file. Raises `NotFound`."""
+        note = known_note(memory, id)
+        written = note.written
+        assert written is not None
+        text = self.texts.get(written.text)
+        header = {key: str(value) for key, value in text.header.items()} if text else {}
+        file = self.file(note)
+        put_away = None if file else self.rejected_file(id, header.get("path", ""))
+        digest, body, known = written.words, b"", True
+        lessons: tuple[str, ...] = ()
+        if file is not None and not file.broken and file.body != written.body:
+            content = self.vault.absolute(file.path).read_bytes()
+            parsed = parse(content, self.vault.config.prefix)
+            digest, body = note_words(parsed, written.category), split(content)[1]
+            known = file.body in note.bodies
+            lessons = tuple(lesson.block for lesson in parsed.lessons)
+        return Found(
+            note=note,
+            standing=standing_of(memory, note),
+            title=header.get("title", ""),
+            file=file,
+            digest=digest,
+            body=body,
+            known=known,
+            header={key: value for key, value in header.items() if key in ("project", "category")},
+            lessons=lessons,
+            put_away=put_away,
+        )
 
     def file(self, note: NoteState) -> SeenFile | None:
         """The file that speaks for the note now; `None` when it has none in the vault."""
@@ -70,9 +122,8 @@ class House:
 
     def rejected_file(self, note: str, path: str) -> SeenFile | None:
         """The file of a note that was put to `rejected/`; `path` is where vir wrote it first."""
-        folder = self.vault.store / REJECTED
-        for candidate in self._rejected(folder, path):
-            file = self._look(self.vault.relative(candidate), None)
+        for candidate in self._rejected(path):
+            file = self._look(candidate, None)
             if file is not None and file.id == note:
                 return file
         return None
@@ -84,10 +135,11 @@ class House:
     def text(self, written: Written | None) -> Text | None:
         return self.texts.get(written.text) if written else None
 
-    def _rejected(self, folder: Path, path: str) -> Iterator[Path]:
-        yield folder / path
+    def _rejected(self, path: str) -> Iterator[str]:
+        yield put_away(self.vault, path)
+        folder = self.vault.absolute(put_away(self.vault, ""))
         if folder.is_dir():
-            yield from sorted(folder.rglob("*.md"))
+            yield from map(self.vault.relative, sorted(folder.rglob("*.md")))
 
     def _look(self, path: str, known: SeenFile | None) -> SeenFile | None:
         try:
@@ -118,11 +170,3 @@ def known_note(memory: Memory, id: str) -> NoteState:
         hint = "Give the vir_id of a note: `vir_core review queue` and `vir_core query` show them."
         raise NotFound(f"No note is called {id!r}.", hint)
     return note
-
-
-def state_of(trust: Trust) -> str:
-    """The word a person sees."""
-    return PLAIN[trust]
-
-
-Clock = Callable[[], str]

@@ -10,20 +10,13 @@ from msgspec import Struct
 from vir_core.contract import QueueItem, ReviewReply, ReviewRequest, Trust
 from vir_core.memory import PLAIN, Memory, NoteState, Written, counted
 from vir_core.review.opening import House, open_house
-from vir_core.review.standing import Standing, standing_of
+from vir_core.review.standing import Shown, Standing, standing_of
 from vir_core.vault import SeenTable
 
 LATELY = timedelta(days=30)
 """How long after an answer held a new note it still comes before the other new ones."""
 
 PUT_AWAY: frozenset[Trust] = frozenset({"rejected", "superseded", "archived", "pruned"})
-
-
-class Shown(Struct, frozen=True):
-    """How often answers held a note, and when last (UTC; empty when never)."""
-
-    times: int = 0
-    last: str = ""
 
 
 class Waiting(Struct, frozen=True, kw_only=True):

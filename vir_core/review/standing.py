@@ -8,6 +8,13 @@ from vir_core.contract import Trust
 from vir_core.memory import Memory, NoteState, trust_of
 
 
+class Shown(Struct, frozen=True):
+    """How often answers held a note, and when last (UTC; empty when never)."""
+
+    times: int = 0
+    last: str = ""
+
+
 class Open(Struct, frozen=True, kw_only=True):
     """Something that keeps a note out of service. `line` is what lifting it must name."""
 
@@ -26,8 +33,10 @@ class Standing(Struct, frozen=True, kw_only=True):
     noted: tuple[Open, ...] = ()
     after: str = ""
     digests: tuple[str, ...] = ()
+    text: str = ""
     disputed: bool = False
     revision: str = ""
+    struck: tuple[str, ...] = ()
 
     @property
     def since(self) -> str:
@@ -42,4 +51,4 @@ def standing_of(memory: Memory, note: NoteState) -> Standing:
     holds = tuple(
         Open(line=stamp[2], reason=_REASONS.get(hold, hold), at=stamp[0]) for hold, stamp in note.holds.items()
     )
-    return Standing(trust=trust_of(note), open=holds)
+    return Standing(trust=trust_of(note), open=holds, struck=tuple(note.struck))
