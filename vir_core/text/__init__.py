@@ -6,6 +6,7 @@ from __future__ import annotations
 from vir_core.text.digest import canonical, lesson_id, note_id, project_id, random_id, sha256_hex
 from vir_core.text.fold import clean, collapse, fold, well_formed
 from vir_core.text.inert import inert, inert_code, inert_yaml
+from vir_core.text.lazy import lazy_pattern
 from vir_core.text.names import file_stem, stem_key, unique_stem
 from vir_core.text.tokens import identifier_tokens, query_tokens
 from vir_core.text.words import words, words_digest
@@ -20,6 +21,7 @@ __all__ = [
     "inert",
     "inert_code",
     "inert_yaml",
+    "lazy_pattern",
     "lesson_id",
     "note_id",
     "project_id",
