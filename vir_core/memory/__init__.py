@@ -10,6 +10,7 @@ from vir_core.memory.acts import (
     AuthorityStartedOver,
     EvidenceRef,
     Expired,
+    FlagNoted,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -26,30 +27,39 @@ from vir_core.memory.acts import (
     Superseded,
 )
 from vir_core.memory.facts import (
+    REVIEW_FIRST,
     Memory,
     NoteState,
     ProjectState,
     RunState,
     SessionState,
     Written,
+    actions,
+    memory_of,
+    trusted_root,
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.life import Life, entries_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
-from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
+from vir_core.memory.standing import Claim, Setting, Standing
+from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
     "PLAIN",
+    "REVIEW_FIRST",
     "ROW_BYTES",
     "SERVED",
     "Adopted",
     "Approved",
     "AuthorityStartedOver",
     "Census",
+    "Claim",
     "EvidenceRef",
     "Expired",
+    "FlagNoted",
     "Gate",
     "Held",
     "KeyEnrolled",
@@ -73,21 +83,27 @@ __all__ = [
     "SessionJoined",
     "SessionSettled",
     "SessionState",
+    "Setting",
+    "Span",
     "Spool",
+    "Standing",
     "Superseded",
     "TrustFacts",
     "Written",
+    "actions",
     "build_gate",
     "counted",
     "current_gate",
     "entries_of",
-    "holds_of",
+    "is_day",
     "is_of_one_file",
     "keep",
     "load_gate",
+    "memory_of",
     "observe",
     "take_census",
+    "today",
     "trust",
-    "trust_of",
+    "trusted_root",
     "understands",
 ]

@@ -13,7 +13,6 @@ from vir_core.review.copies import FileChange, finish, keep, promise, put_away
 from vir_core.review.deciding import Decision, Found
 from vir_core.review.errors import Conflict, NewerData
 from vir_core.review.opening import House
-from vir_core.review.standing import standing_of
 
 VERB = "review"
 
@@ -66,7 +65,7 @@ def commit(house: House, what: Commit) -> Outcome:
     outcome.failed += finish(house.vault, state_of)
     for (decision, _), line in zip(due, lines, strict=True):
         outcome.done.append(_judged(memory, decision, line, paths, what.found))
-    if any(decision.action in ("approved", "lifted", "adopted", "policy_set") for decision, _ in due):
+    if what.proofs:
         remember(house, reading)
     return outcome
 
@@ -76,7 +75,7 @@ def stated(memory: Memory) -> Callable[[str], str]:
 
     def state_of(id: str) -> str:
         note = memory.notes.get(id)
-        return PLAIN[standing_of(memory, note).trust] if note is not None and note.written is not None else ""
+        return PLAIN[memory.trust(note)] if note is not None and note.written is not None else ""
 
     return state_of
 
@@ -99,7 +98,7 @@ def _stale(memory: Memory, decision: Decision, *, proven: bool) -> Refused | Non
     note = memory.notes.get(id)
     if note is None:
         return Refused(id=id, reason="conflict", message="It is not there any more.")
-    if standing_of(memory, note).after != decision.after:
+    if memory.standing(note).after != decision.after:
         return Refused(id=id, reason="conflict", message="Somebody judged it since you saw it; look again.")
     return None
 
@@ -134,7 +133,7 @@ def _judged(
 ) -> Judged:
     note = memory.notes.get(decision.subject)
     known = found.get(decision.subject)
-    trust = standing_of(memory, note).trust if note is not None and note.written is not None else None
+    trust = memory.trust(note) if note is not None and note.written is not None else None
     path = paths.get(decision.subject, known.file.path if known and known.file else "")
     return Judged(
         id=decision.subject,

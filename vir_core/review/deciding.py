@@ -11,10 +11,19 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.authority import ACTS
-from vir_core.contract import Refused, RequestError, ReviewRequest
+from vir_core.contract import Refused, RequestError, ReviewRequest, Trust
 from vir_core.journal import text_digest
-from vir_core.memory import Adopted, Approved, Expired, Lifted, NoteState, PolicySet, Rejected, Superseded
-from vir_core.review.standing import Standing
+from vir_core.memory import (
+    Approved,
+    Claim,
+    Expired,
+    Lifted,
+    NoteState,
+    PolicySet,
+    Rejected,
+    Standing,
+    Superseded,
+)
 from vir_core.text import clean
 from vir_core.vault import SeenFile
 
@@ -27,16 +36,18 @@ _LESSON = re.compile(r"(n[0-9a-f]{15})#(l[0-9a-f]{11})\Z")
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """One note as it is now. `digest` is of the words in its file (of those vir wrote last when it has none), `body` the bytes
-    below the properties, `known` whether that body is one that vir wrote or a person approved. `put_away` is its file in
-    `rejected/`, when it lies there."""
+    """One note as it is now. `digest` is of the words in its file (of those vir wrote last when it has none), `known` whether its
+    body is the one vir wrote last; else `body` are the bytes below the properties, and `lessons` those in it. `body_sha` is the
+    digest of these bytes. `put_away` is its file in `rejected/`, when it lies there."""
 
     note: NoteState
     standing: Standing
+    trust: Trust
     title: str
     file: SeenFile | None
     digest: str
     body: bytes = b""
+    body_sha: str = ""
     known: bool = True
     header: Mapping[str, str] = {}
     lessons: tuple[str, ...] = ()
@@ -103,14 +114,14 @@ def _approve(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     if found.file.broken:
         return _unfit(id, "Its properties cannot be read, so nobody can tell what would be approved.")
     standing = found.standing
-    if standing.trust == "verified" and found.digest in standing.digests:
+    if found.trust == "verified":
         return _unfit(id, "It is approved already.")
     texts: tuple[NewText, ...] = ()
     text = found.note.written.text if found.note.written else ""
     if not found.known:
         new = NewText({"kind": "note", **found.header, "title": found.title, "path": found.file.path}, found.body)
         texts, text = (new,), new.digest
-    act = Approved(digest=found.digest, text=text, after=standing.after, lifts=_lifts(standing))
+    act = Approved(digest=found.digest, text=text, body=found.body_sha, after=standing.after, lifts=_lifts(standing))
     return _decision(request, "approve", "approved", found, act, texts)
 
 
@@ -126,7 +137,7 @@ def _reject(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     elif of:
         raise RequestError("Only a duplicate repeats another note.", "Leave --of out, or give --reason duplicate-of.")
     lessons = _lessons(request.lesson, found)
-    if found.standing.trust == "rejected":
+    if found.trust == "rejected":
         return _unfit(id, "It is rejected already.")
     why, texts = _why(request, id)
     act = Rejected(
@@ -154,25 +165,33 @@ def _strike(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
 
 
 def _restore(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
-    found = look(id)
-    lifts = _lifts(found.standing)
+    named = _LESSON.match(id)
+    found = look(named[1] if named else id)
+    if named:
+        lifts = tuple(sorted(claim.line for claim in found.standing.open if named[2] in claim.struck))
+    else:
+        lifts = _lifts(found.standing)
     if not lifts:
         return _unfit(id, "Nothing holds it back.")
     return _decision(request, "restore", "lifted", found, Lifted(after=found.standing.after, lifts=lifts))
 
 
 def _undo(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
+    """Takes back the last verdict; where nothing proven was said, the latest of what holds the note back."""
     found = look(id)
-    heads = tuple(found.standing.after.split(",")) if found.standing.after else ()
-    if not heads:
+    lifts = found.standing.heads
+    if not lifts and found.standing.open:
+        latest: Claim = max(found.standing.open, key=lambda claim: claim.stamp)
+        lifts = (latest.line,)
+    if not lifts:
         return _unfit(id, "Nobody has decided anything about it.")
-    return _decision(request, "undo", "lifted", found, Lifted(after=found.standing.after, lifts=heads))
+    return _decision(request, "undo", "lifted", found, Lifted(after=found.standing.after, lifts=lifts))
 
 
 def _supersede(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     if not request.by or request.by == id:
         raise RequestError("Say which note holds instead.", _USAGE["supersede"])
-    found, _ = look(id), look(request.by)
+    found, _instead = look(id), look(request.by)
     act = Superseded(
         by=request.by, since=_day(request.since, "--from"), after=found.standing.after, digest=found.digest
     )
@@ -188,13 +207,7 @@ def _expire(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
 
 
 def _adopt(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
-    found = look(id)
-    if not found.standing.revision:
-        return _unfit(id, "No newer version of it waits.")
-    act = Adopted(
-        digest=found.digest, revision=found.standing.revision, after=found.standing.after, lifts=_lifts(found.standing)
-    )
-    return _decision(request, "adopt", "adopted", found, act)
+    return _unfit(look(id).note.id, "No newer version of it waits.")
 
 
 _PLANS: Mapping[str, Callable[[ReviewRequest, str, Look], Decision | Refused]] = {
@@ -248,7 +261,8 @@ def _decision(
 
 
 def _lifts(standing: Standing) -> tuple[str, ...]:
-    return tuple(sorted(hold.line for hold in standing.open))
+    """What approving or restoring a note overrules; a lesson that was struck stays so."""
+    return tuple(sorted(claim.line for claim in standing.open if not claim.struck))
 
 
 def _lessons(named: Sequence[str], found: Found) -> tuple[str, ...]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from os import environ
 
 import msgspec
 
 from vir_core.contract import FlagReply, FlagRequest
-from vir_core.memory import PLAIN, Held
+from vir_core.memory import FlagNoted, Held, Memory
 from vir_core.review.committing import Commit, commit
 from vir_core.review.deciding import Decision, why_text
 from vir_core.review.opening import open_writing
-from vir_core.review.standing import standing_of
+from vir_core.review.standing import FLAGGED
 
-FLAGGED = "flagged"
+MOST_FLAGS = 20
+"""Notes that one place may stop within `WINDOW`; a person is asked about all further ones at once, and they stay in service
+until then, so that one agent gone wrong cannot empty a vault."""
+
+WINDOW = timedelta(days=1)
 
 
 def flag(request: FlagRequest) -> FlagReply:
@@ -23,28 +28,44 @@ def flag(request: FlagRequest) -> FlagReply:
     found = house.look(memory, request.id.strip())
     id = found.note.id
     caller = request.caller or caller_of_environment()
+    origin = caller or f"cli@{house.standing.device}"
     text = why_text(id, request.why)
+    why = text.digest if text else ""
+    others = flags_of(memory, origin, datetime.now(UTC))
+    flood = len(others) >= MOST_FLAGS
+    act = FlagNoted(why=why, origin=origin) if flood else Held(reason=FLAGGED, why=why, origin=origin)
     decision = Decision(
         verb="flag",
-        action="held",
+        action="flag_noted" if flood else "held",
         subject=id,
-        data=msgspec.to_builtins(Held(reason=FLAGGED, why=text.digest if text else "")),
+        data=msgspec.to_builtins(act),
         title=found.title,
         texts=(text,) if text else (),
     )
     by = "model" if caller else "person"
     outcome = commit(house, Commit([decision], (), {id: found}, by, "cli"))
     [done] = outcome.done
-    now = house.memory()
-    state = PLAIN[standing_of(now, now.notes[id]).trust]
     return FlagReply(
         vault=str(house.vault.root),
         folder=house.vault.folder,
         id=id,
         path=done.path,
         title=done.title,
-        state=state,  # pyright: ignore[reportArgumentType]
+        state=done.state,  # pyright: ignore[reportArgumentType]
+        withheld=not flood,
+        together=len({*others, id}) if flood else 0,
         failed=tuple(outcome.failed),
+    )
+
+
+def flags_of(memory: Memory, origin: str, now: datetime) -> frozenset[str]:
+    """The notes that one place flagged within `WINDOW` and nobody has looked at since."""
+    horizon = (now - WINDOW).strftime("%Y-%m-%dT%H:%M:%S")
+    return frozenset(
+        note.id
+        for note in memory.notes.values()
+        if any(claim.origin == origin and claim.when >= horizon for claim in note.claims)
+        and any(claim.origin == origin and claim.when >= horizon for claim in memory.standing(note).open)
     )
 
 

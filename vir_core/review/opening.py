@@ -9,11 +9,11 @@ from pathlib import Path
 from vir_core import __version__
 from vir_core.journal import Journal, Text, Texts
 from vir_core.machine import make_dirs
-from vir_core.memory import Memory, NoteState, Written
+from vir_core.memory import Memory, NoteState, Written, memory_of
 from vir_core.review.copies import put_away
 from vir_core.review.deciding import Found
 from vir_core.review.errors import NotFound
-from vir_core.review.standing import Shown, standing_of
+from vir_core.review.standing import Shown
 from vir_core.vault import (
     SeenFile,
     SeenTable,
@@ -47,6 +47,7 @@ class House:
             core=__version__,
             former=vault.config.was,
         )
+        self._make = memory_of(self.journal)
         self._table: SeenTable | None = None
         self._walked: Mapping[str, tuple[SeenFile, ...]] | None = None
 
@@ -59,7 +60,7 @@ class House:
 
     def make(self) -> Memory:
         """What this machine reads the history into."""
-        return Memory()
+        return self._make()
 
     def memory(self) -> Memory:
         return self.journal.read(self.make).projection
@@ -76,26 +77,29 @@ class House:
         text = self.texts.get(written.text)
         header = {key: str(value) for key, value in text.header.items()} if text else {}
         file = self.file(note)
-        put_away = None if file else self.rejected_file(id, header.get("path", ""))
-        digest, body, known = written.words, b"", True
+        away = None if file else self.rejected_file(id, header.get("path", ""))
+        standing = memory.standing(note)
+        digest, body, known, sha = written.words, b"", True, written.body
         lessons: tuple[str, ...] = ()
         if file is not None and not file.broken and file.body != written.body:
             content = self.vault.absolute(file.path).read_bytes()
             parsed = parse(content, self.vault.config.prefix)
-            digest, body = note_words(parsed, written.category), split(content)[1]
-            known = file.body in note.bodies
+            digest, body, sha = note_words(parsed, written.category), split(content)[1], file.body
+            known = False
             lessons = tuple(lesson.block for lesson in parsed.lessons)
         return Found(
             note=note,
-            standing=standing_of(memory, note),
+            standing=standing,
+            trust=memory.trust(note, words=digest if file else ""),
             title=header.get("title", ""),
             file=file,
             digest=digest,
             body=body,
+            body_sha=sha,
             known=known,
             header={key: value for key, value in header.items() if key in ("project", "category")},
             lessons=lessons,
-            put_away=put_away,
+            put_away=away,
         )
 
     def file(self, note: NoteState) -> SeenFile | None:
@@ -127,6 +131,14 @@ class House:
             if file is not None and file.id == note:
                 return file
         return None
+
+    def words_of(self, file: SeenFile, category: str) -> str:
+        """The content digest of a file as it is now; of something else when it cannot be read."""
+        try:
+            content = self.vault.absolute(file.path).read_bytes()
+        except OSError:
+            return "unreadable"
+        return note_words(parse(content, self.vault.config.prefix), category)
 
     def title(self, written: Written | None) -> str:
         text = self.text(written)

@@ -18,10 +18,10 @@ from vir_core.contract import (
     SimilarNote,
 )
 from vir_core.journal import Line
-from vir_core.memory import PLAIN, Life, Memory, NoteWritten, entries_of
+from vir_core.memory import PLAIN, Life, Memory, NoteWritten, Standing, entries_of
 from vir_core.review.deciding import Found
 from vir_core.review.opening import House, open_house
-from vir_core.review.standing import Shown, Standing
+from vir_core.review.standing import Shown, reason_of
 from vir_core.vault import NoteFile, SeenFile, parse
 
 _WHO = frozenset({"you", "agent", "command", "error"})
@@ -43,9 +43,7 @@ def page_of(house: House, memory: Memory, found: Found) -> NotePage:
     note, standing = found.note, found.standing
     written = note.written
     assert written is not None
-    trust = standing.trust
-    if trust == "verified" and found.digest not in standing.digests:
-        trust = "edited"
+    trust = found.trust
     life = house.journal.read(lambda: Life(note.id)).projection
     lines = sorted(life.lines, key=lambda line: line.stamp)
     shown = house.shown().get(note.id, Shown())
@@ -146,16 +144,16 @@ def _lessons(house: House, parsed: NoteFile, lines: Sequence[Line], standing: St
 
 
 def _holds(house: House, standing: Standing) -> Iterator[HoldInfo]:
-    for hold in (*standing.open, *standing.noted):
-        why = house.texts.get(hold.why) if hold.why else None
+    for claim in standing.open:
+        why = house.texts.get(claim.why) if claim.why else None
         yield HoldInfo(
-            id=hold.line,
-            reason=hold.reason,
-            at=hold.at,
-            by=hold.by,
+            id=claim.line,
+            reason=reason_of(claim),
+            at=claim.when,
+            by=claim.by,
             why=why.body.decode("utf-8", "replace") if why else "",
-            like=hold.like,
-            origin=hold.origin,
+            like=claim.other,
+            origin=claim.origin,
         )
 
 

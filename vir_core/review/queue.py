@@ -8,13 +8,15 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from vir_core.contract import QueueItem, ReviewReply, ReviewRequest, Trust
-from vir_core.memory import PLAIN, Memory, NoteState, Written, counted
+from vir_core.memory import PLAIN, Memory, NoteState, Standing, Written, counted
 from vir_core.review.opening import House, open_house
-from vir_core.review.standing import Shown, Standing, standing_of
-from vir_core.vault import SeenTable
+from vir_core.review.standing import Shown, noted, reasons_of, since_of
 
 LATELY = timedelta(days=30)
 """How long after an answer held a new note it still comes before the other new ones."""
+
+MOST_READ = 100
+"""Files of approved notes that were changed, read anew for one queue; each takes about a millisecond."""
 
 PUT_AWAY: frozenset[Trust] = frozenset({"rejected", "superseded", "archived", "pruned"})
 
@@ -42,13 +44,13 @@ class Queue(Struct, frozen=True):
 
 def plan_queue(
     memory: Memory,
-    changed: Callable[[NoteState], bool],
+    words: Callable[[NoteState, Standing], str],
     shown: Mapping[str, Shown],
     *,
     now: datetime,
 ) -> Queue:
     """What needs another look, latest first; then new notes that answers held lately, most shown first; then the other new
-    ones, latest session first. `changed` says of an approved note whether its file holds other words than were approved."""
+    ones, latest session first. `words` gives the content digest of an approved note's file, empty when nobody looked."""
     again: list[Waiting] = []
     lately: list[Waiting] = []
     rest: list[Waiting] = []
@@ -58,13 +60,13 @@ def plan_queue(
     for id, note in memory.notes.items():
         if note.written is None:
             continue
-        standing = standing_of(memory, note)
-        trust: Trust = standing.trust
-        if trust == "verified" and changed(note):
-            trust = "edited"
+        standing = memory.standing(note)
+        trust = memory.trust(note)
+        if trust == "verified":
+            trust = memory.trust(note, words=words(note, standing))
         trusts.append(trust)
-        for noted in standing.noted:
-            floods.setdefault(noted.origin, []).append((noted.at, id))
+        for claim in noted(standing):
+            floods.setdefault(claim.origin, []).append((claim.when, id))
         if trust in PUT_AWAY:
             continue
         seen = shown.get(id, Shown())
@@ -76,7 +78,7 @@ def plan_queue(
                     written=note.written,
                     trust=trust,
                     reasons=reasons,
-                    since=standing.since or note.written.when,
+                    since=since_of(standing) or note.written.when,
                     shown=seen,
                 )
             )
@@ -90,25 +92,11 @@ def plan_queue(
     return Queue(places=[*again, *lately, *rest], again=len(again), counts=counted(trusts))
 
 
-def reasons_of(standing: Standing, trust: Trust) -> tuple[str, ...]:
-    """Why a note needs another look, the gravest first; empty when it does not."""
-    reasons = [
-        hold.reason for hold in standing.open if hold.reason not in ("superseded", "expired", "undone", "pruned")
-    ]
-    if standing.disputed:
-        reasons.append("disagreed")
-    if trust == "edited":
-        reasons.append("edited")
-    if standing.revision:
-        reasons.append("revision")
-    return tuple(dict.fromkeys(reasons))
-
-
 def queue(request: ReviewRequest) -> ReviewReply:
     """Reads the history and the table of files; of the notes themselves only the texts of those it returns."""
     house = open_house(request.vault)
     memory = house.memory()
-    plan = plan_queue(memory, changed_since(house.table), house.shown(), now=datetime.now(UTC))
+    plan = plan_queue(memory, words_now(house), house.shown(), now=datetime.now(UTC))
     wanted = plan.places[request.offset : request.offset + request.limit]
     return ReviewReply(
         vault=str(house.vault.root),
@@ -145,14 +133,25 @@ def items_of(house: House, places: Iterable[Waiting]) -> Iterable[QueueItem]:
         )
 
 
-def changed_since(table: SeenTable) -> Callable[[NoteState], bool]:
-    """Whether a note's file, as it was when last seen, holds a body that is none of those known for the note."""
+def words_now(house: House) -> Callable[[NoteState, Standing], str]:
+    """The content digest of an approved note's file as it is now. It is taken from the body where that is a known one; else
+    the file is read, `MOST_READ` times: what lies beyond is found by the next look at it."""
+    left = MOST_READ
 
-    def changed(note: NoteState) -> bool:
-        files = table.by_id(note.id)
-        return bool(files) and all(file.body not in note.bodies for file in files)
+    def words(note: NoteState, standing: Standing) -> str:
+        nonlocal left
+        assert note.written is not None
+        file = house.file(note)
+        if file is None or file.body == standing.body:
+            return ""
+        if file.body == note.written.body:
+            return note.written.words
+        if left <= 0:
+            return ""
+        left -= 1
+        return house.words_of(file, note.written.category)
 
-    return changed
+    return words
 
 
 def _question(origin: str, found: list[tuple[str, str]]) -> Waiting:

@@ -1,11 +1,15 @@
-"""How one note stands: what holds it back and what was decided about it."""
+"""Why a note is where it is, in the words of the wire."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from vir_core.contract import Trust
-from vir_core.memory import Memory, NoteState, trust_of
+from vir_core.memory import Claim, Standing
+
+NOTED = "flag_noted"
+FLAGGED = "flagged"
+_PUT_AWAY = frozenset({"superseded", "expired", "undone", "pruned"})
 
 
 class Shown(Struct, frozen=True):
@@ -15,40 +19,41 @@ class Shown(Struct, frozen=True):
     last: str = ""
 
 
-class Open(Struct, frozen=True, kw_only=True):
-    """Something that keeps a note out of service. `line` is what lifting it must name."""
-
-    line: str
-    reason: str
-    at: str = ""
-    by: str = ""
-    why: str = ""
-    like: str = ""
-    origin: str = ""
-
-
-class Standing(Struct, frozen=True, kw_only=True):
-    trust: Trust
-    open: tuple[Open, ...] = ()
-    noted: tuple[Open, ...] = ()
-    after: str = ""
-    digests: tuple[str, ...] = ()
-    text: str = ""
-    disputed: bool = False
-    revision: str = ""
-    struck: tuple[str, ...] = ()
-
-    @property
-    def since(self) -> str:
-        return max((hold.at for hold in self.open), default="")
+def reason_of(claim: Claim) -> str:
+    """Why a line holds a note back."""
+    match claim.act:
+        case "rejected":
+            return "struck" if claim.struck else "rejected"
+        case "notes_undone":
+            return "undone"
+        case "superseded" | "expired":
+            return claim.act
+        case "flag_noted":
+            return "flood"
+        case _:
+            return claim.reason or "suspended"
 
 
-_REASONS = {"suspended": "flagged", "proposed": "resembles", "unknown_act": "newer"}
+def reasons_of(standing: Standing, trust: Trust, *, revision: bool = False) -> tuple[str, ...]:
+    """Why a note needs another look, the gravest first; empty when it does not."""
+    if trust == "rejected":
+        return ()
+    reasons = ["newer"] if "unknown_act" in standing.holds else []
+    reasons += [reason_of(claim) for claim in standing.open if claim.hold]
+    if standing.disputed:
+        reasons.append("disagreed")
+    if trust == "edited":
+        reasons.append("edited")
+    if revision:
+        reasons.append("revision")
+    return tuple(dict.fromkeys(reason for reason in reasons if reason not in _PUT_AWAY))
 
 
-def standing_of(memory: Memory, note: NoteState) -> Standing:
-    del memory
-    holds = tuple(
-        Open(line=stamp[2], reason=_REASONS.get(hold, hold), at=stamp[0]) for hold, stamp in note.holds.items()
-    )
-    return Standing(trust=trust_of(note), open=holds, struck=tuple(note.struck))
+def since_of(standing: Standing) -> str:
+    """The stamp of the latest line that holds a note back; empty when none does."""
+    return max((claim.when for claim in standing.open if claim.hold), default="")
+
+
+def noted(standing: Standing) -> tuple[Claim, ...]:
+    """Flags that came in a flood and withhold nothing."""
+    return tuple(claim for claim in standing.open if claim.act == NOTED)

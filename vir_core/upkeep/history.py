@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vir_core.contract import HistoryReply, HistoryRequest, RequestError, Trust
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Life, Memory, entries_of, trust_of
+from vir_core.memory import Life, entries_of, memory_of
 from vir_core.upkeep.opening import open_journal
 from vir_core.vault import find_vault
 
@@ -42,5 +42,6 @@ def _type(id: str) -> str:
 
 
 def _trust(journal: Journal, id: str) -> Trust | None:
-    note = journal.read(Memory).projection.notes.get(id)
-    return trust_of(note) if note is not None and note.written is not None else None
+    memory = journal.read(memory_of(journal)).projection
+    note = memory.notes.get(id)
+    return memory.trust(note) if note is not None and note.written is not None else None
