@@ -105,8 +105,8 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 class Held(Struct, frozen=True, kw_only=True):
     """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
-    resembles, `why` the digest of a text with the person's words, `origin` the session that flagged (`claude:ID`), else the
-    surface and the device (`cli@ID`)."""
+    resembles, `why` the digest of a text with the person's words. `origin` is who said so, a session's key or
+    `<surface>@<device>`, so that many from one can be asked about as one."""
 
     reason: str = ""
     like: str = ""
@@ -115,7 +115,8 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 class FlagNoted(Struct, frozen=True, kw_only=True):
-    """A flag that came with so many others from one `origin` that it withholds nothing before a person looked."""
+    """A flag beyond those that one origin may have open at a time: written down and asked about with the others, and the note
+    stays in service."""
 
     why: str = ""
     origin: str = ""

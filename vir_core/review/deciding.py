@@ -262,7 +262,7 @@ def _decision(
 
 def _lifts(standing: Standing) -> tuple[str, ...]:
     """What approving or restoring a note overrules; a lesson that was struck stays so."""
-    return tuple(sorted(claim.line for claim in standing.open if not claim.struck))
+    return tuple(sorted(claim.line for claim in (*standing.open, *standing.noted) if not claim.struck))
 
 
 def _lessons(named: Sequence[str], found: Found) -> tuple[str, ...]:

@@ -65,7 +65,11 @@ def flags_of(memory: Memory, origin: str, now: datetime) -> frozenset[str]:
         note.id
         for note in memory.notes.values()
         if any(claim.origin == origin and claim.when >= horizon for claim in note.claims)
-        and any(claim.origin == origin and claim.when >= horizon for claim in memory.standing(note).open)
+        and any(
+            claim.origin == origin and claim.when >= horizon
+            for standing in (memory.standing(note),)
+            for claim in (*standing.open, *standing.noted)
+        )
     )
 
 

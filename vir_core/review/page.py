@@ -144,11 +144,11 @@ def _lessons(house: House, parsed: NoteFile, lines: Sequence[Line], standing: St
 
 
 def _holds(house: House, standing: Standing) -> Iterator[HoldInfo]:
-    for claim in standing.open:
+    for claim in (*standing.open, *standing.noted):
         why = house.texts.get(claim.why) if claim.why else None
         yield HoldInfo(
             id=claim.line,
-            reason=reason_of(claim),
+            reason=reason_of(claim) if claim.hold or claim.struck else "flood",
             at=claim.when,
             by=claim.by,
             why=why.body.decode("utf-8", "replace") if why else "",

@@ -10,7 +10,7 @@ from msgspec import Struct
 from vir_core.contract import QueueItem, ReviewReply, ReviewRequest, Trust
 from vir_core.memory import PLAIN, Memory, NoteState, Standing, Written, counted
 from vir_core.review.opening import House, open_house
-from vir_core.review.standing import Shown, noted, reasons_of, since_of
+from vir_core.review.standing import Shown, reasons_of, since_of
 
 LATELY = timedelta(days=30)
 """How long after an answer held a new note it still comes before the other new ones."""
@@ -65,7 +65,7 @@ def plan_queue(
         if trust == "verified":
             trust = memory.trust(note, words=words(note, standing))
         trusts.append(trust)
-        for claim in noted(standing):
+        for claim in standing.noted:
             floods.setdefault(claim.origin, []).append((claim.when, id))
         if trust in PUT_AWAY:
             continue

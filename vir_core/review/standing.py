@@ -7,7 +7,6 @@ from msgspec import Struct
 from vir_core.contract import Trust
 from vir_core.memory import Claim, Standing
 
-NOTED = "flag_noted"
 FLAGGED = "flagged"
 _PUT_AWAY = frozenset({"superseded", "expired", "undone", "pruned"})
 
@@ -28,8 +27,6 @@ def reason_of(claim: Claim) -> str:
             return "undone"
         case "superseded" | "expired":
             return claim.act
-        case "flag_noted":
-            return "flood"
         case _:
             return claim.reason or "suspended"
 
@@ -52,8 +49,3 @@ def reasons_of(standing: Standing, trust: Trust, *, revision: bool = False) -> t
 def since_of(standing: Standing) -> str:
     """The stamp of the latest line that holds a note back; empty when none does."""
     return max((claim.when for claim in standing.open if claim.hold), default="")
-
-
-def noted(standing: Standing) -> tuple[Claim, ...]:
-    """Flags that came in a flood and withhold nothing."""
-    return tuple(claim for claim in standing.open if claim.act == NOTED)

@@ -37,13 +37,16 @@ class Config(Struct, frozen=True, kw_only=True):
     """`id` is the vault id. `folder` is where vir's folder lies below the vault root, with `/`; it keeps the root derivable
     when the vault moves and Obsidian has never opened it. `prefix` stands before our property names. `base` says that the
     Bases view was written once. `was` are the ids this vault had before it was made a vault of its own; history under
-    them is still its history."""
+    them is still its history. `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
+    service for it is."""
 
     id: str
     folder: str = "vir"
     prefix: str = ""
     base: bool = False
     was: tuple[str, ...] = ()
+    embedder: str = ""
+    embedder_url: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -80,6 +83,8 @@ def parse_config(content: bytes, path: Path) -> Config:
         prefix=keys.get("prefix", ""),
         base=keys.get("base", "") == "written",
         was=tuple(word for word in keys.get("was", "").split() if _VAULT_ID.match(word)),
+        embedder=keys.get("embedder", "").strip(),
+        embedder_url=keys.get("embedder_url", "").strip(),
     )
 
 
@@ -112,6 +117,8 @@ def _keys(config: Config) -> dict[str, str]:
         "prefix": config.prefix,
         "base": "written" if config.base else "",
         "was": " ".join(config.was),
+        "embedder": config.embedder,
+        "embedder_url": config.embedder_url,
     }
 
 
