@@ -1,7 +1,7 @@
 """Six words that stand for a public key, so that a person can compare two screens.
 
-The words come out of a slow hash: whoever wants a key of their own with the same six words has to try about 2^60 keys at a
-fifth of a second each.
+The words come out of a slow hash: whoever wants a key of their own with the same six words has to try about 2^60 keys, at a
+tenth of a second each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ def six_words(public: str) -> tuple[str, ...]:
     digest = hashlib.scrypt(
         key, salt=b"vir-words/1", n=_COST, r=_BLOCK, p=1, maxmem=_MEMORY + (1 << 20), dklen=COUNT * 2
     )
-    return tuple(WORDS[int.from_bytes(digest[place : place + 2], "big") % 1024] for place in range(0, COUNT * 2, 2))
+    words = word_list()
+    return tuple(words[int.from_bytes(digest[place : place + 2], "big") % 1024] for place in range(0, COUNT * 2, 2))
+
+
+def word_list() -> tuple[str, ...]:
+    """The 1024 words, sorted. They and their order are fixed for ever: both screens must show the same."""
+    return tuple(_LIST.split())
 
 
 def same_words(typed: str, words: tuple[str, ...]) -> bool:
