@@ -7,6 +7,7 @@ from __future__ import annotations
 from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 from vir_core.contract.replies import (
     CONTRACT,
+    ArchiveStatus,
     AroundTurn,
     Certainty,
     Decision,
@@ -66,6 +67,7 @@ from vir_core.contract.requests import (
     HistoryRequest,
     InitRequest,
     JournalRequest,
+    Keep,
     ProjectsRequest,
     QueryRequest,
     Reason,
@@ -91,6 +93,7 @@ from vir_core.contract.wire import (
 __all__ = [
     "CONTRACT",
     "VERBS",
+    "ArchiveStatus",
     "AroundTurn",
     "Category",
     "Certainty",
@@ -117,6 +120,7 @@ __all__ = [
     "JournalRequest",
     "JournalStatus",
     "Judged",
+    "Keep",
     "KeptNote",
     "KeyInfo",
     "LessonPage",
