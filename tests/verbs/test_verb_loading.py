@@ -19,6 +19,7 @@ HEAVY = frozenset(
         "lance_namespace",
         "pyarrow",
         "numpy",
+        "onnxruntime",
         "pandas",
         "pydantic",
         "markdown_it",

@@ -39,7 +39,8 @@ class Config(Struct, frozen=True, kw_only=True):
     when the vault moves and Obsidian has never opened it. `archive` says whether scrubbed copies of sessions are kept on
     the machines that read them: off, 1y or forever, empty while nobody was asked. `prefix` stands before our property names. `base` says that the
     Bases view was written once. `was` are the ids this vault had before it was made a vault of its own; history under
-    them is still its history."""
+    them is still its history. `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
+    service for it is."""
 
     id: str
     folder: str = "vir"
@@ -47,6 +48,8 @@ class Config(Struct, frozen=True, kw_only=True):
     base: bool = False
     archive: str = ""
     was: tuple[str, ...] = ()
+    embedder: str = ""
+    embedder_url: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -84,6 +87,8 @@ def parse_config(content: bytes, path: Path) -> Config:
         base=keys.get("base", "") == "written",
         archive=word if (word := keys.get("archive", "")) in ARCHIVE else "",
         was=tuple(word for word in keys.get("was", "").split() if _VAULT_ID.match(word)),
+        embedder=keys.get("embedder", "").strip(),
+        embedder_url=keys.get("embedder_url", "").strip(),
     )
 
 
@@ -117,6 +122,8 @@ def _keys(config: Config) -> dict[str, str]:
         "base": "written" if config.base else "",
         "archive": config.archive,
         "was": " ".join(config.was),
+        "embedder": config.embedder,
+        "embedder_url": config.embedder_url,
     }
 
 
