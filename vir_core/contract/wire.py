@@ -12,6 +12,7 @@ from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 
 VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "doctor": (requests.DoctorRequest, replies.DoctorReply),
+    "flag": (requests.FlagRequest, replies.FlagReply),
     "history": (requests.HistoryRequest, replies.HistoryReply),
     "init": (requests.InitRequest, replies.InitReply),
     "journal": (requests.JournalRequest, replies.JournalReply),
@@ -20,6 +21,7 @@ VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "query": (requests.QueryRequest, replies.QueryReply),
     "recent": (requests.RecentRequest, replies.QueryReply),
     "related": (requests.RelatedRequest, replies.QueryReply),
+    "review": (requests.ReviewRequest, replies.ReviewReply),
     "run": (requests.RunRequest, replies.RunReply),
     "runs": (requests.RunsRequest, replies.RunsReply),
     "schema": (requests.SchemaRequest, replies.SchemaReply),

@@ -40,6 +40,7 @@ from vir_core.memory.facts import (
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.life import Life, entries_of
 from vir_core.memory.moments import day_since, duration, stamp_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.scope import is_project_id, parse_scope, process_scope
@@ -76,6 +77,7 @@ __all__ = [
     "Held",
     "KeyEnrolled",
     "KeyRevoked",
+    "Life",
     "Lifted",
     "LinesGivenUp",
     "Memory",
@@ -109,6 +111,7 @@ __all__ = [
     "current_gate",
     "day_since",
     "duration",
+    "entries_of",
     "erase_shown",
     "is_day",
     "is_of_one_file",
