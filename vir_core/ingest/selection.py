@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.policy import Policy
-from vir_core.memory import Memory, Observation, SessionState
+from vir_core.memory import Memory, Observation, SessionState, Standing
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
 
@@ -122,7 +122,7 @@ def plan_run(
 ) -> RunPlan:
     """Decides for every thread. Raises `RequestError` when a filter names nothing."""
     policy = policy or Policy()
-    plan = _Plan()
+    plan = _Plan(memory.tombstones())
     asked = frozenset(request.session)
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
@@ -169,7 +169,13 @@ def _decide(
     """`left` is why sessions of the project are left out; what was distilled before that was decided stays as it is."""
     facts, note = thread.speaker, note_id(key)
     settled = memory.sessions.get(key)
-    if settled is not None and settled.outcome and not forced and not gained(facts, settled):
+    if (
+        settled is not None
+        and settled.outcome
+        and not forced
+        and not gained(facts, settled)
+        and not plan.freed(settled)
+    ):
         if settled.outcome == "noted":
             plan.unchanged += 1
         else:
@@ -212,11 +218,16 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
 
 
 class _Plan:
-    def __init__(self) -> None:
+    def __init__(self, standing: Standing) -> None:
+        self.standing = standing
         self.take: list[Candidate] = []
         self.kept: list[KeptNote] = []
         self.unchanged = 0
         self.skipped: Counter[str] = Counter()
+
+    def freed(self, settled: SessionState) -> bool:
+        """Whether something that the session's outcome left out may be written now."""
+        return any(not self.standing.refused((value,), settled.note) for value in settled.refused)
 
     def skip(self, reason: str, number: int = 1) -> None:
         if number:

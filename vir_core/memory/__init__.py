@@ -30,7 +30,9 @@ from vir_core.memory.facts import (
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
-from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
+from vir_core.memory.statements import Statement, statements_of, values_of
+from vir_core.memory.tombstones import Laid, LessonRef, Standing
+from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, struck_in, trust, trust_in, trust_of
 
 __all__ = [
     "PLAIN",
@@ -41,6 +43,8 @@ __all__ = [
     "EvidenceRef",
     "Gate",
     "Held",
+    "Laid",
+    "LessonRef",
     "Lifted",
     "LinesGivenUp",
     "Memory",
@@ -59,6 +63,8 @@ __all__ = [
     "SessionSettled",
     "SessionState",
     "Spool",
+    "Standing",
+    "Statement",
     "TrustFacts",
     "Written",
     "build_gate",
@@ -69,8 +75,12 @@ __all__ = [
     "keep",
     "load_gate",
     "observe",
+    "statements_of",
+    "struck_in",
     "take_census",
     "trust",
+    "trust_in",
     "trust_of",
     "understands",
+    "values_of",
 ]

@@ -30,6 +30,7 @@ from vir_core.memory.acts import (
     SessionSettled,
 )
 from vir_core.memory.shelf import Shelf
+from vir_core.memory.tombstones import Laid, LessonRef, Standing
 
 Stamp = tuple[str, str, str]
 ZERO: Stamp = ("", "", "")
@@ -54,10 +55,13 @@ class Written(Struct, frozen=True, array_like=True, gc=False):
     distiller: str
     confidence: float
     turns: int
+    lessons: tuple[LessonRef, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 class NoteState(Struct, array_like=True, gc=False):
-    """`holds` maps a hold to the stamp that laid it; `waiting` counts admitting lines that no key proves."""
+    """`holds` maps a hold to the stamp that laid it; `waiting` counts admitting lines that no key proves;
+    `likes` are what it was ever held beside, whatever became of that."""
 
     id: str
     written: Written | None = None
@@ -68,6 +72,7 @@ class NoteState(Struct, array_like=True, gc=False):
     waiting: int = 0
     undone: Stamp = ZERO
     last_verdict: Stamp = ZERO
+    likes: list[str] = []
 
     @property
     def archived(self) -> bool:
@@ -93,6 +98,7 @@ class SessionState(Struct, array_like=True, gc=False):
     run: str = ""
     into: str = ""
     joined: Stamp = ZERO
+    refused: tuple[str, ...] = ()
 
 
 class RunState(Struct, array_like=True):
@@ -124,6 +130,7 @@ class State(Struct):
     ignored: dict[str, int] = {}
     unreadable: int = 0
     projects: dict[str, ProjectState] = {}
+    laid: dict[str, Laid] = {}
 
 
 _PART = struct.Struct(">Q")
@@ -171,13 +178,14 @@ def hold_of(act: Held) -> Hold:
 class Memory:
     """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault."""
 
-    layout = 2
+    layout = 3
 
     def __init__(self) -> None:
         self.state = State()
         self._notes = Shelf(NoteState)
         self._sessions = Shelf(SessionState)
         self._same: dict[str, str] = {}
+        self._standing: Standing | None = None
 
     @property
     def notes(self) -> Mapping[str, NoteState]:
@@ -200,6 +208,12 @@ class Memory:
     def newer(self) -> Mapping[str, str]:
         """Subjects that a newer vir wrote something binding about, with the version that wrote it."""
         return self.state.newer
+
+    def tombstones(self) -> Standing:
+        """The rejected statements in force."""
+        if self._standing is None:
+            self._standing = Standing(self.state.laid.values())
+        return self._standing
 
     def root_of(self, session: str) -> str:
         """The session that `session` was found to continue, through any number of steps; itself when none."""
@@ -235,6 +249,7 @@ class Memory:
         state = _decoder.decode(parts[0])
         self._notes, self._sessions = Shelf(NoteState, *parts[1:3]), Shelf(SessionState, *parts[3:5])
         self.state = state
+        self._standing = None
 
     def apply(self, line: Line) -> None:
         device = line.by.device
@@ -320,6 +335,8 @@ class Memory:
                 distiller=self._one(act.distiller),
                 confidence=act.confidence,
                 turns=act.turns,
+                lessons=tuple([LessonRef(one.id, one.evidence, one.values) for one in act.lessons]),
+                parts=act.parts,
             )
 
     def _apply_session_settled(self, line: Line, act: SessionSettled) -> None:
@@ -332,6 +349,7 @@ class Memory:
             session.replies = act.replies
             session.last = act.last
             session.run = self._one(act.run)
+            session.refused = act.refused
 
     def _apply_session_joined(self, line: Line, act: SessionJoined) -> None:
         session = self._session(line.subject)
@@ -360,12 +378,21 @@ class Memory:
         # Withholding works at once and without proof, as suspended.
         note = self._note(line.subject)
         note.last_verdict = max(note.last_verdict, line.stamp)
+        if act.values:
+            self._standing = None
+            lessons = tuple(sorted({*act.lessons, *act.struck}))
+            self.state.laid[line.hash] = Laid(
+                line.hash, line.subject, act.reason, act.values, lessons, act.text, line.when
+            )
         if act.struck:
             note.struck = sorted({*note.struck, *act.struck})
         else:
             self._hold(line.subject, "suspended", line.stamp)
 
     def _apply_held(self, line: Line, act: Held) -> None:
+        if act.like and line.subject.startswith("n"):
+            note = self._note(line.subject)
+            note.likes = sorted({*note.likes, act.like})
         self._hold(line.subject, hold_of(act), line.stamp)
 
     def _apply_notes_undone(self, line: Line, act: NotesUndone) -> None:

@@ -29,7 +29,7 @@ from vir_core.memory.acts import (
     SessionSettled,
 )
 from vir_core.memory.facts import Memory, NoteState, decoder_of, hold_of
-from vir_core.memory.trust import SERVED, holds_of, stronger, trust_of
+from vir_core.memory.trust import SERVED, holds_of, stronger, struck_in, trust_in
 from vir_core.vault import is_note_id
 
 _MAGIC = b"virgate2"
@@ -178,6 +178,9 @@ class Gate:
                 self._withhold(line.subject, "suspended")
             return True
         match act:
+            case Rejected(values=(_, *_)):
+                # It may take lessons out of other notes too.
+                return False
             case Rejected(struck=(_, *_)):
                 self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | frozenset(act.struck)
             case Rejected():
@@ -214,7 +217,7 @@ def _first_16(digest: str) -> bytes:
         return bytes(16)
 
 
-def _packed(note: NoteState) -> bytes | None:
+def _packed(memory: Memory, note: NoteState, struck: list[str]) -> bytes | None:
     """`None` for what no file can carry, and so no answer can hold."""
     written = note.written
     if written is None or not is_note_id(note.id):
@@ -226,8 +229,8 @@ def _packed(note: NoteState) -> bytes | None:
         bytes(16),
         int.from_bytes(project, "big"),
         len(holds_of(note)),
-        _TRUSTS.index(trust_of(note)),
-        _STRUCK if note.struck else 0,
+        _TRUSTS.index(trust_in(memory, note)),
+        _STRUCK if struck else 0,
         0,
         0,
     )
@@ -237,21 +240,23 @@ def build_gate(reading: Reading[Memory]) -> tuple[Gate, bytes]:
     """The gate of a reading, and the bytes of its file."""
     rows: list[bytes] = []
     struck: dict[str, list[str]] = {}
-    for note in reading.projection.notes.values():
-        packed = _packed(note)
+    memory = reading.projection
+    for note in memory.notes.values():
+        taken_out = struck_in(memory, note)
+        packed = _packed(memory, note, taken_out)
         if packed is None:
             continue
         rows.append(packed)
-        if note.struck:
-            struck[note.id] = note.struck
+        if taken_out:
+            struck[note.id] = taken_out
     rows.sort()
     header = _Header(
         marks=reading.marks,
         newest=reading.newest,
         rows=len(rows),
         struck=struck,
-        newer=dict(reading.projection.newer),
-        last_run=max((run.at for run in reading.projection.runs.values() if run.at), default=""),
+        newer=dict(memory.newer),
+        last_run=max((run.at for run in memory.runs.values() if run.at), default=""),
     )
     body = b"".join(rows)
     head = msgspec.msgpack.encode(header)

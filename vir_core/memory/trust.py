@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from vir_core.contract import Trust
-from vir_core.memory.facts import NoteState
+from vir_core.memory.facts import Memory, NoteState
 
 SERVED: frozenset[Trust] = frozenset({"unreviewed", "verified", "edited"})
 
@@ -81,6 +81,25 @@ def holds_of(note: NoteState) -> frozenset[str]:
 def trust_of(note: NoteState) -> Trust:
     """Trust of a note as the journal alone knows it."""
     return trust(TrustFacts(verdict="none", holds=holds_of(note)))
+
+
+def trust_in(memory: Memory, note: NoteState) -> Trust:
+    """Trust of a note as the journal alone knows it, with what was rejected in other notes."""
+    value = trust_of(note)
+    standing = memory.tombstones()
+    written = note.written
+    if not standing or written is None:
+        return value
+    found = standing.trust(note.id, written.lessons, written.parts)
+    return value if found is None else stronger(found, value)
+
+
+def struck_in(memory: Memory, note: NoteState) -> list[str]:
+    """The lessons of a note that are in no answer: taken out by the person, or rejected in another note. Sorted."""
+    standing = memory.tombstones()
+    if not standing or note.written is None:
+        return note.struck
+    return sorted({*note.struck, *standing.struck(note.id, note.written.lessons)})
 
 
 def counted(trusts: Collection[Trust]) -> dict[str, int]:
