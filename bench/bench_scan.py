@@ -118,7 +118,7 @@ def first_pass(folder: Path, rounds: int) -> list[tuple[str, str, str]]:
     size = sum(file.size for file in found.files)
     ours: list[float] = []
     header: list[float] = []
-    with mock.patch("vir_core.transcripts.survey.WORTH_HELP", 1 << 60):
+    with mock.patch("vir_core.transcripts.surveying.WORTH_HELP", 1 << 60):
         for _ in range(rounds):
             header.append(_cpu(lambda: _headers(paths)))
             ours.append(_cpu(lambda: survey(found, None)))
@@ -127,7 +127,7 @@ def first_pass(folder: Path, rounds: int) -> list[tuple[str, str, str]]:
     one: list[float] = []
     two: list[float] = []
     for _ in range(max(2, rounds // 2)):
-        with mock.patch("vir_core.transcripts.survey.WORTH_HELP", 1 << 60):
+        with mock.patch("vir_core.transcripts.surveying.WORTH_HELP", 1 << 60):
             one.append(_wall(lambda: survey(many, None)))
         two.append(_wall(lambda: survey(many, None)))
     best, least = min(ours), min(header)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from vir_core.distil import Extract, NothingDurable, extract
-from vir_core.transcripts.condense import Condensed, condense
+from vir_core.transcripts.condensing import Condensed, condense
 from vir_core.transcripts.turns import Turn, TurnKind
 
 

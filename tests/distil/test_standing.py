@@ -9,7 +9,7 @@ from vir_core.distil import Extract, NothingDurable, extract
 from vir_core.distil.fates import fates_of
 from vir_core.distil.leads import capitalised
 from vir_core.distil.naming import branch_topic, thin
-from vir_core.transcripts.condense import Condensed, condense
+from vir_core.transcripts.condensing import Condensed, condense
 from vir_core.transcripts.turns import Turn, TurnKind
 
 

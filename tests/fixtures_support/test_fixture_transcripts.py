@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from vir_core.transcripts import SessionFacts, find, join_lineage, project_of, read_turns, survey
-from vir_core.transcripts.condense import condense
+from vir_core.transcripts.condensing import condense
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSCRIPTS = ROOT / "fixtures" / "transcripts"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from vir_core.transcripts.condense import CUT, TOTAL_CAP, Condensed, condense
+from vir_core.transcripts.condensing import CUT, TOTAL_CAP, Condensed, condense
 from vir_core.transcripts.turns import Turn, TurnKind
 
 

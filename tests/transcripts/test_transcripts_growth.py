@@ -17,7 +17,7 @@ from vir_core.transcripts import Found, find, read_turns, survey
 from vir_core.transcripts import crew as crew_module
 from vir_core.transcripts.lines import CHUNK, OVERSIZE
 
-survey_module = import_module("vir_core.transcripts.survey")  # the room hands out a function of that name
+survey_module = import_module("vir_core.transcripts.surveying")
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ HEAVY = frozenset(
 
 RUNNER = """
 import json, sys
-from vir_core.__main__ import main
+from vir_core.__main__ import run
 sys.argv = ["vir_core", *json.loads(sys.argv[1])]
-code = main()
+code = run()
 sys.stdout.flush()
 print("LOADED", json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), code, file=sys.stderr)
 """
@@ -48,7 +48,18 @@ def loaded(*words: str) -> frozenset[str]:
     [line] = [line for line in done.stderr.splitlines() if line.startswith("LOADED")]
     names, _ = json.JSONDecoder().raw_decode(line[len("LOADED ") :])
     assert line.endswith(" 0"), done.stdout + done.stderr
-    return HEAVY & frozenset(names)
+    return frozenset(names) & HEAVY
+
+
+def all_loaded(*words: str) -> frozenset[str]:
+    """Everything that a process has loaded by the time it has answered, modules of ours by their full names."""
+    runner = RUNNER.replace('{name.partition(".")[0] for name in sys.modules}', "sys.modules")
+    done = subprocess.run(
+        [sys.executable, "-c", runner, json.dumps(words)], capture_output=True, text=True, timeout=120, cwd=PROJECT
+    )
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("LOADED")]
+    names, _ = json.JSONDecoder().raw_decode(line[len("LOADED ") :])
+    return frozenset(names)
 
 
 @pytest.fixture
@@ -115,3 +126,21 @@ def test_a_run_loads_what_it_distils_and_indexes_with(world: World) -> None:
     found = loaded(*world.run_words())
     assert {"kingfisher_sdk", "markdown_it"} <= found <= TABLE["run"].heavy
     assert Path(os.environ["VIR_STATE_DIR"]).is_dir()
+
+
+def test_what_is_asked_most_loads_neither_openssl_nor_the_readers_of_transcripts(
+    world: World, sources: list[str]
+) -> None:
+    world.run()
+    vault = ["--vault", str(world.vault)]
+    unwanted = {
+        "_hashlib",
+        "typing_extensions",
+        "vir_core.transcripts.claude",
+        "vir_core.transcripts.codex",
+        "vir_core.transcripts.surveying",
+    }
+    for words in (["query", "ingest worker", *vault], ["doctor", *vault, *sources]):
+        found = all_loaded(*words)
+        assert "vir_core.journal" in found
+        assert not unwanted & found, words

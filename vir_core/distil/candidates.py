@@ -11,7 +11,7 @@ from vir_core.distil import cues
 from vir_core.distil.episodes import Episode, option_of
 from vir_core.distil.naming import identifiers
 from vir_core.distil.sentences import LONGEST, Unit, plain, shown, units
-from vir_core.transcripts.condense import CUT, CondensedTurn
+from vir_core.transcripts.condensing import CUT, CondensedTurn
 
 FEWEST_CHARS = 25  # of a Latin sentence; half of it for CJK
 

@@ -11,7 +11,7 @@ from vir_core.distil.extract import Facts
 from vir_core.distil.fates import Fates, edited_paths, is_edit
 from vir_core.distil.naming import closed, shorten
 from vir_core.distil.sentences import shown, units
-from vir_core.transcripts.condense import CUT, CondensedTurn
+from vir_core.transcripts.condensing import CUT, CondensedTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

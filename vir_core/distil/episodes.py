@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from vir_core.distil import cues
-from vir_core.transcripts.condense import CondensedTurn
+from vir_core.transcripts.condensing import CondensedTurn
 
 
 class Episode(Struct, frozen=True):

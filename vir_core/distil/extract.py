@@ -9,7 +9,7 @@ from msgspec import Struct
 from vir_core.contract import Category
 
 if TYPE_CHECKING:
-    from vir_core.transcripts.condense import Condensed
+    from vir_core.transcripts.condensing import Condensed
 
 DISTILLER = "extractive/1"
 

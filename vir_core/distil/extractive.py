@@ -19,7 +19,7 @@ from vir_core.distil.naming import closed, heading_of, informative, shorten
 from vir_core.distil.sentences import Unit, plain, shown, units
 from vir_core.distil.superseding import GONE, superseded
 from vir_core.distil.titles import title_of
-from vir_core.transcripts.condense import Condensed, CondensedTurn
+from vir_core.transcripts.condensing import Condensed, CondensedTurn
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -10,7 +10,7 @@ from vir_core.distil.fates import Fates, is_edit, replaced_by
 
 if TYPE_CHECKING:
     from vir_core.distil.candidates import Candidate
-    from vir_core.transcripts.condense import CondensedTurn
+    from vir_core.transcripts.condensing import CondensedTurn
 
 GONE = 9.0  # what it stated is no longer so
 OLDER = 2.0  # a later turn says something else of the same thing

@@ -23,7 +23,7 @@ from vir_core.distil.naming import (
 
 if TYPE_CHECKING:
     from vir_core.distil.extract import Facts
-    from vir_core.transcripts.condense import CondensedTurn
+    from vir_core.transcripts.condensing import CondensedTurn
 
 
 def title_of(

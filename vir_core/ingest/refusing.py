@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from vir_core.journal import Draft, Texts
-from vir_core.memory import Held, Laid, Memory, Standing, Statement, statements_of
+from vir_core.memory import Held, Laid, Memory, Statement, Tombstones, statements_of
 from vir_core.text import Weights, closeness, weights
 from vir_core.vault import NoteFile, Secret, Vault, parse
 
-TOKENS = 0.5
+TOKENS = 0.55
 """From this closeness of their words on, one statement resembles another. See `evals/nearmatch`."""
 
 
@@ -46,20 +46,20 @@ class Refuser:
     """The rejected statements of one vault, asked about statements that would be written. Their words are read from `texts/`
     when the first is asked about: a vault where nothing stands rejected pays nothing."""
 
-    def __init__(self, vault: Vault, memory: Memory, standing: Standing, meaning: Meaning | None = None) -> None:
+    def __init__(self, vault: Vault, memory: Memory, tombstones: Tombstones, meaning: Meaning | None = None) -> None:
         self._vault = vault
         self._memory = memory
         self._texts = Texts(vault.store)
         self._meaning = meaning
         self._words: dict[str, tuple[_Rejected, ...]] = {}
-        self.standing = standing
+        self.tombstones = tombstones
 
     def refused(self, note: str, parsed: NoteFile, secret: Secret) -> dict[str, tuple[str, ...]]:
         """The lessons of a note that say exactly what was rejected, each with the values that refuse it."""
         found: dict[str, tuple[str, ...]] = {}
-        for one in statements_of(parsed) if self.standing else ():
+        for one in statements_of(parsed) if self.tombstones else ():
             if one.lesson:
-                values = tuple(value for value in one.values(secret) if self.standing.refused((value,), note))
+                values = tuple(value for value in one.values(secret) if self.tombstones.refused((value,), note))
                 if values:
                     found[one.lesson] = values
         return found
@@ -78,7 +78,7 @@ class Refuser:
         passed = frozenset(known)
         rejected = [
             one
-            for laid in (self.standing.laid.values() if among is None else among)
+            for laid in (self.tombstones.laid.values() if among is None else among)
             if laid.note != note
             for one in self._rejected(laid)
             if one.name not in passed and one.note != note

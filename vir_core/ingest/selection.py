@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.policy import Policy
-from vir_core.memory import Memory, Observation, SessionState, Standing
+from vir_core.memory import Memory, Observation, SessionState, Tombstones
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
 
@@ -218,8 +218,8 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
 
 
 class _Plan:
-    def __init__(self, standing: Standing) -> None:
-        self.standing = standing
+    def __init__(self, tombstones: Tombstones) -> None:
+        self.tombstones = tombstones
         self.take: list[Candidate] = []
         self.kept: list[KeptNote] = []
         self.unchanged = 0
@@ -227,7 +227,7 @@ class _Plan:
 
     def freed(self, settled: SessionState) -> bool:
         """Whether something that the session's outcome left out may be written now."""
-        return any(not self.standing.refused((value,), settled.note) for value in settled.refused)
+        return any(not self.tombstones.refused((value,), settled.note) for value in settled.refused)
 
     def skip(self, reason: str, number: int = 1) -> None:
         if number:

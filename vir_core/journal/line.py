@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 from msgspec.structs import force_setattr
+
+from vir_core.machine import sha256
 
 VERSION = 1
 LINE_LIMIT = 16 * 1024 * 1024

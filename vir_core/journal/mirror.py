@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import Generic
 
@@ -20,7 +19,7 @@ from msgspec import Struct
 from vir_core.journal.line import Damage
 from vir_core.journal.segment import Files, Mark, blocks, list_folder, mark_at, open_behind
 from vir_core.journal.shape import L, MirroredShape
-from vir_core.machine import append, make_dirs
+from vir_core.machine import append, make_dirs, sha256
 
 DONE = b"#done\n"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")

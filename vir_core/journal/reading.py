@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic
 
@@ -12,7 +11,7 @@ from msgspec import Struct
 from vir_core.journal.checkpoint import Checkpoint, load_checkpoint, store_checkpoint
 from vir_core.journal.replay import Known, Marks, P, ProjectionOf, Reading, Replay
 from vir_core.journal.shape import L, Shape
-from vir_core.machine import MachineError
+from vir_core.machine import MachineError, sha256
 
 
 class Lines(Struct, Generic[L]):

@@ -9,7 +9,6 @@ and throws it away when it is not.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec import Struct
 
 from vir_core.journal.line import Damage, Line, decode_lines
 from vir_core.journal.mirror import Mirror, guard
-from vir_core.machine import ANYTHING, StorageError, append, make_dirs, read_bytes, write_atomic
+from vir_core.machine import ANYTHING, StorageError, append, make_dirs, read_bytes, sha256, write_atomic
 
 LINES_GIVEN_UP = "lines_given_up"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 from zlib import crc32
@@ -18,6 +17,7 @@ from msgspec import MsgspecError, Struct, field
 from msgspec.json import decode as decode_json
 
 from vir_core.journal.line import LINE_LIMIT, Damage, Line
+from vir_core.machine import sha256
 
 SEAL = 1024 * 1024
 """Bytes. A segment that the next batch would take beyond this is never written again."""

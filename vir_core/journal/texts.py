@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from vir_core.machine import make_dirs, write_once
+from vir_core.machine import make_dirs, sha256, write_once
 
 _DIGEST = re.compile(r"[0-9a-f]{64}").fullmatch
 

@@ -19,6 +19,7 @@ from vir_core.machine.files import (
     write_atomic,
     write_once,
 )
+from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
 
@@ -42,6 +43,7 @@ __all__ = [
     "make_dirs",
     "read_bytes",
     "rename_no_replace",
+    "sha256",
     "sha256_of",
     "state_home",
     "sweep_leftovers",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import time
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from vir_core.machine import native
 from vir_core.machine.errors import Busy, Changed, Holder, StorageError
+from vir_core.machine.hashing import sha256
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def write_atomic(path: str | Path, content: bytes, *, expected: str | Expect, pr
         _write_atomic(os.path.realpath(target) if expected is not ABSENT else target, content, expected, private)
     except OSError as error:
         raise StorageError.of(error, target) from error
-    return hashlib.sha256(content).hexdigest()
+    return sha256(content).hexdigest()
 
 
 def _write_atomic(target: str, content: bytes, expected: str | Expect, private: bool) -> None:
@@ -171,10 +171,12 @@ def read_bytes(path: str | Path) -> bytes:
 
 def sha256_of(path: str | Path) -> str:
     """sha256 hex of the file's bytes, read in pieces. Raises like `read_bytes`."""
+    from hashlib import file_digest
+
     fd = _open_regular(path)
     try:
         with os.fdopen(fd, "rb", buffering=0) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise StorageError.of(error, path) from error
 

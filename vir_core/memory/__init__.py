@@ -5,18 +5,25 @@ and writes nothing."""
 from __future__ import annotations
 
 from vir_core.memory.acts import (
+    Adopted,
     Approved,
+    AuthorityStartedOver,
     EvidenceRef,
+    Expired,
     Held,
+    KeyEnrolled,
+    KeyRevoked,
     Lifted,
     LinesGivenUp,
     NotesUndone,
     NoteWritten,
+    PolicySet,
     ProjectDecided,
     Rejected,
     RunFinished,
     SessionJoined,
     SessionSettled,
+    Superseded,
 )
 from vir_core.memory.facts import (
     Memory,
@@ -31,18 +38,23 @@ from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate,
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.statements import Statement, statements_of, values_of
-from vir_core.memory.tombstones import Laid, LessonRef, Standing
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, struck_in, trust, trust_in, trust_of
 
 __all__ = [
     "PLAIN",
     "ROW_BYTES",
     "SERVED",
+    "Adopted",
     "Approved",
+    "AuthorityStartedOver",
     "Census",
     "EvidenceRef",
+    "Expired",
     "Gate",
     "Held",
+    "KeyEnrolled",
+    "KeyRevoked",
     "Laid",
     "LessonRef",
     "Lifted",
@@ -52,6 +64,7 @@ __all__ = [
     "NoteWritten",
     "NotesUndone",
     "Observation",
+    "PolicySet",
     "ProjectDecided",
     "ProjectState",
     "Promise",
@@ -63,8 +76,9 @@ __all__ = [
     "SessionSettled",
     "SessionState",
     "Spool",
-    "Standing",
     "Statement",
+    "Superseded",
+    "Tombstones",
     "TrustFacts",
     "Written",
     "build_gate",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class EvidenceRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,9 +71,27 @@ class RunFinished(Struct, frozen=True, kw_only=True):
 
 
 class Approved(Struct, frozen=True, kw_only=True):
+    """`digest` is the content digest of the words a person read, `text` the text that holds them. `lifts` are the hashes of
+    the withholding lines they saw and overruled: exactly these, so that one that arrives later is not swallowed. `after`
+    names the last verdict lines they saw on the subject, joined by commas. `args` binds what else was shown (title, project)."""
+
     digest: str = ""
     text: str = ""
     after: str = ""
+    lifts: tuple[str, ...] = ()
+    args: dict[str, str] = {}
+
+
+class Adopted(Struct, frozen=True, kw_only=True):
+    """A revision, or a file that nobody wrote through vir, is taken in and thereby approved. `revision` is the hash of the
+    line that laid it, empty for a file; `body` the digest of the bytes below its frontmatter. The rest as `Approved`."""
+
+    digest: str = ""
+    text: str = ""
+    body: str = ""
+    revision: str = ""
+    after: str = ""
+    lifts: tuple[str, ...] = ()
     args: dict[str, str] = {}
 
 
@@ -94,16 +112,73 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """`like` is what the note resembles, `n…#l…`, and `lesson` the lesson of its own that does."""
+    """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
+    resembles, `n…#l…`, and `lesson` the lesson of its own that does; `why` the digest of a text with the person's words."""
 
     reason: str = ""
     like: str = ""
+    why: str = ""
     lesson: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):
+    """Takes back the lines whose hashes are in `lifts`, withholding or admitting, and what is below them holds again: a reject
+    (restore), a flag, an undone run, a struck lesson, an approval (undo), or another `lifted`. `hold` is for reading only."""
+
     hold: str = ""
     after: str = ""
+    lifts: tuple[str, ...] = ()
+
+
+class Superseded(Struct, frozen=True, kw_only=True):
+    """The subject held until `from` (YYYY-MM-DD, empty: the day of the line); from then on the note `by` holds instead."""
+
+    by: str = ""
+    since: str = field(name="from", default="")
+    after: str = ""
+    digest: str = ""
+
+
+class Expired(Struct, frozen=True, kw_only=True):
+    """It stopped being so on the day `on` (YYYY-MM-DD): that day is the first on which it does not hold."""
+
+    on: str = ""
+    after: str = ""
+    digest: str = ""
+
+
+class PolicySet(Struct, frozen=True, kw_only=True):
+    """The subject is `policy:<name>`. `after` as for verdicts, on this subject."""
+
+    value: bool | int | str
+    after: str = ""
+
+
+class KeyEnrolled(Struct, frozen=True, kw_only=True):
+    """The subject is the key's id, `public` its public key (hex), `kind` root, device or recovery, `device` the device it was
+    made for and `label` the digest of a text with that device's name. A root is proven by itself, any other key by one that
+    counts already."""
+
+    public: str
+    kind: str
+    device: str = ""
+    label: str = ""
+
+
+class KeyRevoked(Struct, frozen=True, kw_only=True):
+    """`lost_since` is a moment in the form of `at`; what the key signed from then on does not count. `seen` are the
+    signatures of the key that the writer knew (`Checked.sig`), and no other counts whatever date it bears."""
+
+    lost_since: str
+    seen: tuple[str, ...] = ()
+
+
+class AuthorityStartedOver(Struct, frozen=True, kw_only=True):
+    """One device trusts the public key `root` from now on, and `former` no longer. A note in the history; each device decides
+    for itself."""
+
+    root: str
+    former: str = ""
 
 
 class ProjectDecided(Struct, frozen=True, kw_only=True, omit_defaults=True):

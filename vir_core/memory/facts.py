@@ -16,21 +16,28 @@ from msgspec import Struct
 
 from vir_core.journal import Line
 from vir_core.memory.acts import (
+    Adopted,
     Approved,
+    AuthorityStartedOver,
+    Expired,
     Held,
+    KeyEnrolled,
+    KeyRevoked,
     Lifted,
     LinesGivenUp,
     NotesUndone,
     NoteWritten,
+    PolicySet,
     ProjectDecided,
     Rejected,
     RunFinished,
     SegmentStarted,
     SessionJoined,
     SessionSettled,
+    Superseded,
 )
 from vir_core.memory.shelf import Shelf
-from vir_core.memory.tombstones import Laid, LessonRef, Standing
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 
 Stamp = tuple[str, str, str]
 ZERO: Stamp = ("", "", "")
@@ -149,6 +156,13 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("rejected", Rejected),
         ("held", Held),
         ("lifted", Lifted),
+        ("adopted", Adopted),
+        ("superseded", Superseded),
+        ("expired", Expired),
+        ("policy_set", PolicySet),
+        ("key_enrolled", KeyEnrolled),
+        ("key_revoked", KeyRevoked),
+        ("authority_started_over", AuthorityStartedOver),
         ("notes_undone", NotesUndone),
         ("project_decided", ProjectDecided),
         ("segment_started", SegmentStarted),
@@ -163,6 +177,11 @@ _HOLD_OF_REASON: Mapping[str, Hold] = {"resembles": "proposed", "superseded": "s
 def decoder_of(line: Line) -> msgspec.json.Decoder[Any] | None:
     """What reads the payload of a line; `None` for a line of a newer vir."""
     return _acts.get(line.action) if line.v == 1 else None
+
+
+def actions() -> frozenset[str]:
+    """The actions that this version knows."""
+    return frozenset(_acts)
 
 
 def understands(line: Line) -> bool:
@@ -185,7 +204,7 @@ class Memory:
         self._notes = Shelf(NoteState)
         self._sessions = Shelf(SessionState)
         self._same: dict[str, str] = {}
-        self._standing: Standing | None = None
+        self._tombstones: Tombstones | None = None
 
     @property
     def notes(self) -> Mapping[str, NoteState]:
@@ -209,11 +228,11 @@ class Memory:
         """Subjects that a newer vir wrote something binding about, with the version that wrote it."""
         return self.state.newer
 
-    def tombstones(self) -> Standing:
+    def tombstones(self) -> Tombstones:
         """The rejected statements in force."""
-        if self._standing is None:
-            self._standing = Standing(self.state.laid.values())
-        return self._standing
+        if self._tombstones is None:
+            self._tombstones = Tombstones(self.state.laid.values())
+        return self._tombstones
 
     def root_of(self, session: str) -> str:
         """The session that `session` was found to continue, through any number of steps; itself when none."""
@@ -249,7 +268,7 @@ class Memory:
         state = _decoder.decode(parts[0])
         self._notes, self._sessions = Shelf(NoteState, *parts[1:3]), Shelf(SessionState, *parts[3:5])
         self.state = state
-        self._standing = None
+        self._tombstones = None
 
     def apply(self, line: Line) -> None:
         device = line.by.device
@@ -374,12 +393,36 @@ class Memory:
         del act
         self._note(line.subject).waiting += 1
 
+    def _apply_adopted(self, line: Line, act: Adopted) -> None:
+        del act
+        self._note(line.subject).waiting += 1
+
+    def _apply_superseded(self, line: Line, act: Superseded) -> None:
+        del act
+        self._hold(line.subject, "superseded", line.stamp)
+
+    def _apply_expired(self, line: Line, act: Expired) -> None:
+        del act
+        self._hold(line.subject, "suspended", line.stamp)
+
+    def _apply_policy_set(self, line: Line, act: PolicySet) -> None:
+        del line, act
+
+    def _apply_key_enrolled(self, line: Line, act: KeyEnrolled) -> None:
+        del line, act
+
+    def _apply_key_revoked(self, line: Line, act: KeyRevoked) -> None:
+        del line, act
+
+    def _apply_authority_started_over(self, line: Line, act: AuthorityStartedOver) -> None:
+        del line, act
+
     def _apply_rejected(self, line: Line, act: Rejected) -> None:
         # Withholding works at once and without proof, as suspended.
         note = self._note(line.subject)
         note.last_verdict = max(note.last_verdict, line.stamp)
         if act.values:
-            self._standing = None
+            self._tombstones = None
             lessons = tuple(sorted({*act.lessons, *act.struck}))
             self.state.laid[line.hash] = Laid(
                 line.hash, line.subject, act.reason, act.values, lessons, act.text, line.when

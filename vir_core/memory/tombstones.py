@@ -35,7 +35,7 @@ class LessonRef(Struct, frozen=True, array_like=True, gc=False):
     values: tuple[str, ...] = ()
 
 
-class Standing:
+class Tombstones:
     """The tombstones in force. Empty for a vault where nothing was rejected as wrong or private."""
 
     def __init__(self, laid: Iterable[Laid], lifted: frozenset[str] = frozenset()) -> None:

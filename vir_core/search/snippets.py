@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vir_core.text import lazy_pattern
+
 WIDTH = 240
 """Characters, ellipses included."""
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-_SPACES = re.compile(r"\s+")
+_CONTROL = lazy_pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_SPACES = lazy_pattern(r"\s+")
 
 
 def snippet(text: str, terms: Sequence[str], width: int = WIDTH) -> str:

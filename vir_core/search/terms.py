@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from vir_core.index import Terms, tokens
+from vir_core.text import lazy_pattern
 
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = lazy_pattern(r"[^\W_]+")
+_HUMP = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 MOST_CHARACTERS = 4000
 """Of a longer question the two ends are kept: a pasted error says what broke at one of them."""
 MOST_TERMS = 40

@@ -6,6 +6,7 @@ from __future__ import annotations
 from vir_core.text.digest import canonical, lesson_id, note_id, project_id, random_id, sha256_hex
 from vir_core.text.fold import clean, collapse, fold, well_formed
 from vir_core.text.inert import inert, inert_code, inert_yaml
+from vir_core.text.lazy import lazy_pattern
 from vir_core.text.names import file_stem, stem_key, unique_stem
 from vir_core.text.near import Weights, closeness, nearest, weights
 from vir_core.text.said import said, sentences
@@ -24,6 +25,7 @@ __all__ = [
     "inert",
     "inert_code",
     "inert_yaml",
+    "lazy_pattern",
     "lesson_id",
     "nearest",
     "note_id",

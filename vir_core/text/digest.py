@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -13,6 +12,8 @@ Canonical: TypeAlias = "str | int | float | bool | Sequence[Canonical] | Mapping
 
 
 def sha256_hex(content: bytes) -> str:
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()
 
 

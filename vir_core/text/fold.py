@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from vir_core.text.lazy import lazy_pattern
 
 # Controls but tab and line feed, C1, bidi embeddings, overrides and isolates, lone surrogates. The directional *marks*
 # (200E, 200F, 061C) stay: Hebrew and Arabic text needs them and they hide nothing.
-_DIRTY = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_LINE_END = re.compile(r"\r\n?|[\x0b\x0c\x85]")
+_DIRTY = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINE_END = lazy_pattern(r"\r\n?|[\x0b\x0c\x85]")
 # CSI (colour, cursor), the string commands OSC, DCS, SOS, PM, APC up to their end or the end of the line, and the
 # short ones. An unfinished sequence loses its introducer only.
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]+[0-~]"

@@ -11,12 +11,13 @@ from itertools import count
 from typing import NamedTuple
 
 from vir_core.text.fold import clean, collapse, well_formed
+from vir_core.text.lazy import lazy_pattern
 
 # Inside a code span nothing can be escaped. With one of these in it the words are shown as plain text instead: inline
 # queries (also a closing tick before `=`), template commands, inline fields, comments, links.
-_UNSAFE_IN_CODE = re.compile(r"^\s*\$?=|`\s*\$?=|\$=|<%|::|%%|\[\[")
-_TICKS = re.compile(r"`+")
-_ADDRESS = re.compile(
+_UNSAFE_IN_CODE = lazy_pattern(r"^\s*\$?=|`\s*\$?=|\$=|<%|::|%%|\[\[")
+_TICKS = lazy_pattern(r"`+")
+_ADDRESS = lazy_pattern(
     r"""
     (?<![\w+.\-]) [\w+.\-]+ :// [^\s`]*         # any scheme, also obsidian://
     | (?<!\w) (?: www\. | mailto: ) [^\s`]+
@@ -27,18 +28,18 @@ _ADDRESS = re.compile(
 )
 _AFTER_ADDRESS = ".,;:!?'\"*_~"
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
+_ENTITY = lazy_pattern(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 # Where a tag in a list item ends for Dataview, which takes `#` anywhere and knows no escape.
 _ENDS_TAG = frozenset(" ,;.:!?'\"`()[]{}")
-_NUMBER_SIGN = re.compile(r"#[0-9]{1,12}(?=$|[ ,;.:!?'\"()\]{}])")
-_BLOCK_ID = re.compile(r"(?<![^\s\\\[])\^(?=[A-Za-z0-9\-]+$)")
-_LIST_NUMBER = re.compile(r"[0-9]{1,9}(?=[.)](?: |$))")
-_LIST_DASH = re.compile(r"[-+](?: |$)")
-_RULE = re.compile(r"[-=|:+ ]+$")
+_NUMBER_SIGN = lazy_pattern(r"#[0-9]{1,12}(?=$|[ ,;.:!?'\"()\]{}])")
+_BLOCK_ID = lazy_pattern(r"(?<![^\s\\\[])\^(?=[A-Za-z0-9\-]+$)")
+_LIST_NUMBER = lazy_pattern(r"[0-9]{1,9}(?=[.)](?: |$))")
+_LIST_DASH = lazy_pattern(r"[-+](?: |$)")
+_RULE = lazy_pattern(r"[-=|:+ ]+$")
 _OPENS_TAG = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/!?%")
 _YAML_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_YAML_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
+_YAML_UNPRINTABLE = lazy_pattern(r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def inert(text: str) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 
 from vir_core.text.fold import clean, collapse
+from vir_core.text.lazy import lazy_pattern
 
 LONGEST = 80
 """Characters as a reader counts them (grapheme clusters)."""
@@ -15,12 +16,12 @@ LONGEST_BYTES = 180
 UNTITLED = "Untitled"
 
 # `a/b`, `12:30`, `std::vector` keep their two halves apart; elsewhere these are only separators.
-_BETWEEN = re.compile(r"(?<=\S)[/\\|:]+(?=\S)")
-_SPACED = re.compile(r"[/\\|:*<>\[\]]")
-_DROPPED = re.compile(r"[\"?#^`\u200b\u2028\u2029\ufeff\ufffe\uffff]")
-_COMMENT = re.compile(r"%{2,}")
+_BETWEEN = lazy_pattern(r"(?<=\S)[/\\|:]+(?=\S)")
+_SPACED = lazy_pattern(r"[/\\|:*<>\[\]]")
+_DROPPED = lazy_pattern(r"[\"?#^`\u200b\u2028\u2029\ufeff\ufffe\uffff]")
+_COMMENT = lazy_pattern(r"%{2,}")
 # Names of devices on Windows, with any extension.
-_RESERVED = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])(?=\s*(?:\.|$))", re.IGNORECASE)
+_RESERVED = lazy_pattern(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])(?=\s*(?:\.|$))", re.IGNORECASE)
 
 
 def file_stem(title: str) -> str:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
+from vir_core.text.lazy import lazy_pattern
+
 LONGEST = 128
 """Characters. A longer run of letters and digits (base64, minified code) is no term and has no parts."""
 
@@ -17,10 +19,10 @@ _UNSPACED = (
     r"\u0e00-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _JOINERS = r"_.\-/\\:@+#$~"
-_ASCII_RUN = re.compile(rf"[A-Za-z0-9{_JOINERS}]+")
-_SEGMENTS = re.compile(r"[/\\:@+#$~]+")
-_PIECES = re.compile(r"[.]+")
-_PARTS = re.compile(r"[\-_]+")
+_ASCII_RUN = lazy_pattern(rf"[A-Za-z0-9{_JOINERS}]+")
+_SEGMENTS = lazy_pattern(r"[/\\:@+#$~]+")
+_PIECES = lazy_pattern(r"[.]+")
+_PARTS = lazy_pattern(r"[\-_]+")
 _EDGES_LEFT = r"/\:+#~"
 _EDGES_RIGHT = r"/\:.-@$~"
 

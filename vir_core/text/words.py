@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vir_core.text.digest import canonical, sha256_hex
 from vir_core.text.fold import well_formed
+from vir_core.text.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -20,12 +21,12 @@ MARK = "\x00"
 _NESTING = 100
 # White space as ECMAScript's \s has it; Python's own set differs by six characters.
 _SPACE = r"[\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-_SPACES = re.compile(_SPACE + "+")
+_SPACES = lazy_pattern(_SPACE + "+")
 # Python and JavaScript disagree about which of these are white space and which are trimmed from a line.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_FAINT = re.compile(r"[\u2028\u2029\ufeff]")
-_BLOCK_ID = re.compile(r"(?:^| )\^l[0-9a-f]{11}$")
-_WIKILINK = re.compile(r"!?\[\[([^\[\]|\r\n]+)(?:\|([^\[\]\r\n]*))?\]\]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_FAINT = lazy_pattern(r"[\u2028\u2029\ufeff]")
+_BLOCK_ID = lazy_pattern(r"(?:^| )\^l[0-9a-f]{11}$")
+_WIKILINK = lazy_pattern(r"!?\[\[([^\[\]|\r\n]+)(?:\|([^\[\]\r\n]*))?\]\]")
 
 _parser: MarkdownIt | None = None
 

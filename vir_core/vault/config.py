@@ -12,13 +12,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from vir_core.machine import ABSENT, read_bytes, write_atomic
-from vir_core.text import sha256_hex
+from vir_core.text import lazy_pattern, sha256_hex
 from vir_core.vault.errors import VaultError
 
 CONFIG = "config.yaml"
 
-_VAULT_ID = re.compile(r"v[0-9a-f]{15}\Z")
-_LINE = re.compile(
+_VAULT_ID = lazy_pattern(r"v[0-9a-f]{15}\Z")
+_LINE = lazy_pattern(
     r"""(?P<key>[A-Za-z_][A-Za-z0-9_-]*)[ ]*:[ ]*
         (?: "(?P<double>[^"\\]*)" | '(?P<single>[^']*)' | (?P<plain>[^\s"'\[\]{}&*!|>%@`#,][^"'#:{}\[\]]*?) )?
         [ ]*(?:\#.*)?\Z""",

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vir_core.text import inert_yaml
+from vir_core.text import inert_yaml, lazy_pattern
 from vir_core.vault.errors import CannotEdit
 
 BOM = b"\xef\xbb\xbf"
@@ -24,12 +24,12 @@ PREFIXED = ("category", "project", "date", "trust")
 OWN_KEYS = (ID_KEY, *PREFIXED, "aliases", "vir")
 
 _QUOTED = (ID_KEY, "project", "aliases")
-_OPEN = re.compile(rb"---[ \t]*\r?\n")
-_CLOSE = re.compile(rb"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
-_NOTE_ID = re.compile(r"n[0-9a-f]{15}\Z")
-_PLAIN = re.compile(r"(?:[A-Za-z][A-Za-z]*(?: [A-Za-z]+)*|[0-9]{4}-[0-9]{2}-[0-9]{2})\Z")
+_OPEN = lazy_pattern(rb"---[ \t]*\r?\n")
+_CLOSE = lazy_pattern(rb"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
+_NOTE_ID = lazy_pattern(r"n[0-9a-f]{15}\Z")
+_PLAIN = lazy_pattern(r"(?:[A-Za-z][A-Za-z]*(?: [A-Za-z]+)*|[0-9]{4}-[0-9]{2}-[0-9]{2})\Z")
 _YAML_WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-_SCALAR = re.compile(
+_SCALAR = lazy_pattern(
     r"""(?P<gap>[ \t]*)
         (?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^']|'')*)' | (?P<plain>[^\s"'#][^\r\n]*?) )?
         (?P<rest>[ \t]*(?:(?<=[ \t])\#[^\r\n]*)?)(?P<eol>\r?\n?)\Z""",
@@ -38,7 +38,7 @@ _SCALAR = re.compile(
 # An own value that opens with one of these is a list, a map, an anchor, an alias, a tag or a block scalar.
 _NOT_SCALAR = ("[", "{", "&", "*", "!", "|", ">", "@", "`", "%")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "e": "\x1b", "a": "\a", "b": "\b", "v": "\v", "f": "\f", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}  # fmt: skip
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 
 
 class Broken(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vir_core.text import clean, file_stem, inert, inert_code, sha256_hex, stem_key, unique_stem, words_digest
+from vir_core.text import (
+    clean,
+    file_stem,
+    inert,
+    inert_code,
+    lazy_pattern,
+    sha256_hex,
+    stem_key,
+    unique_stem,
+    words_digest,
+)
 from vir_core.vault.frontmatter import ID_KEY, PREFIXED, Broken, is_note_id, read_keys, render_keys, split
 from vir_core.vault.layout import Vault
 
@@ -209,14 +219,14 @@ def _property(text: str) -> str:
 # Reading
 
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_CALLOUT = re.compile(r" {0,3}>[ \t]*\[!(?:info|quote)\][+-]?[ \t]*(.*?)[ \t]*\Z", re.IGNORECASE)
-_BLOCK = re.compile(r"(?:^|[ \t])\^(l[0-9a-f]{11})[ \t]*\Z")
-_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)(?:\[.\][ \t]+)?|>[ \t]?)*")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|\Z)")
-_BOLD = re.compile(r"(?:\*\*|__)(?=\S)(.+?)(?<=\S)(?:\*\*|__)(?:[ \t]+|\Z)", re.DOTALL)
+_HEADING = lazy_pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_UNDERLINE = lazy_pattern(r" {0,3}(=+|-+)[ \t]*\Z")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_CALLOUT = lazy_pattern(r" {0,3}>[ \t]*\[!(?:info|quote)\][+-]?[ \t]*(.*?)[ \t]*\Z", re.IGNORECASE)
+_BLOCK = lazy_pattern(r"(?:^|[ \t])\^(l[0-9a-f]{11})[ \t]*\Z")
+_MARK = lazy_pattern(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)(?:\[.\][ \t]+)?|>[ \t]?)*")
+_ITEM = lazy_pattern(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|\Z)")
+_BOLD = lazy_pattern(r"(?:\*\*|__)(?=\S)(.+?)(?<=\S)(?:\*\*|__)(?:[ \t]+|\Z)", re.DOTALL)
 _OWN_CALLOUTS = {_ABOUT.casefold(), _EVIDENCE.casefold()}
 
 
@@ -396,14 +406,14 @@ def _parsed_lesson(block: _Block) -> ParsedLesson | None:
 
 # Plain words for the index: light on purpose, markdown-it costs more than the query it would serve.
 
-_CODE = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
-_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
-_MDLINK = re.compile(r"!?\[((?:[^\[\]\\]|\\.)*)\]\((?:[^()\\]|\\.|\([^()]*\))*\)")
-_AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]*)>")
-_EMPHASIS = re.compile(r"(?<!\\)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=[^\s\\])\1", re.DOTALL)
-_UNDERSCORE = re.compile(r"(?<![\\\w])(_{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)", re.DOTALL)
-_ENTITY = re.compile(r"(?<!\\)&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_CODE = lazy_pattern(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_WIKILINK = lazy_pattern(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]|]+)\]\]")
+_MDLINK = lazy_pattern(r"!?\[((?:[^\[\]\\]|\\.)*)\]\((?:[^()\\]|\\.|\([^()]*\))*\)")
+_AUTOLINK = lazy_pattern(r"<((?:https?|mailto):[^<>\s]*)>")
+_EMPHASIS = lazy_pattern(r"(?<!\\)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=[^\s\\])\1", re.DOTALL)
+_UNDERSCORE = lazy_pattern(r"(?<![\\\w])(_{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)", re.DOTALL)
+_ENTITY = lazy_pattern(r"(?<!\\)&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
 
 
 # Past this many characters a paragraph keeps its emphasis marks: the patterns below are quadratic on hostile text.

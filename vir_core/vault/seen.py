@@ -15,8 +15,7 @@ from stat import S_ISREG
 import msgspec
 from msgspec import Struct
 
-from vir_core.machine import ANYTHING, make_dirs, write_atomic
-from vir_core.text import sha256_hex
+from vir_core.machine import ANYTHING, make_dirs, sha256, write_atomic
 from vir_core.vault.frontmatter import ID_KEY, Broken, is_note_id, is_open, read_keys, split
 from vir_core.vault.layout import STORE, Vault
 
@@ -251,7 +250,7 @@ def _read(full: str, path: str, stat: os.stat_result, prefix: str) -> SeenFile:
         body = ""
         if note_id:
             content += file.readall()
-            body = sha256_hex(split(content)[1].replace(b"\r\n", b"\n"))
+            body = sha256(split(content)[1].replace(b"\r\n", b"\n")).hexdigest()
     return SeenFile(path, stat.st_size, stat.st_mtime_ns, note_id, body, broken if note_id else "", _settled(stat))
 
 

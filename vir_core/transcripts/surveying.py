@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.machine import ANYTHING, MachineError, write_atomic
-from vir_core.transcripts.find import Found
+from vir_core.transcripts.finding import Found
 from vir_core.transcripts.reading import Outcome, Resume, outcome_of
 from vir_core.transcripts.session import SessionFacts, SourceFile, Trouble
 
