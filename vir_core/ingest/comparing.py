@@ -117,7 +117,7 @@ class Comparer:
             return
         struck = struck_in(self._memory, note)
         for one in statements_of(parse(content, self._vault.config.prefix), str(text.header.get("title", ""))):
-            if one.lesson not in struck:
+            if one.place not in struck:
                 yield one
 
     def _candidates(self, laid: Laid) -> Iterable[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from vir_core.journal import Draft, Texts
-from vir_core.memory import Held, Laid, Memory, Statement, Tombstones, statements_of
-from vir_core.text import Weights, closeness, weights
-from vir_core.vault import NoteFile, Secret, Vault, parse
+from vir_core.journal import Draft as LineDraft
+from vir_core.journal import Texts
+from vir_core.memory import Held, Laid, Memory, Statement, Tombstones, bare, statements_of
+from vir_core.text import Weights, closeness, sentences, weights
+from vir_core.vault import Draft, Secret, Vault, parse, render
 
 TOKENS = 0.55
 """From this closeness of their words on, one statement resembles another. See `evals/nearmatch`."""
@@ -23,16 +24,24 @@ class Meaning(Struct, frozen=True):
 
 
 class Likeness(Struct, frozen=True):
-    """`like` is what was rejected, `n…#l…`; `lesson` the lesson that resembles it, empty for title, summary and context."""
+    """`like` is what was rejected, `n…#l…`; `place` the lesson that resembles it, or title, summary or context."""
 
     like: str
-    lesson: str
+    place: str
     closeness: float
 
 
-def held_line(note: str, like: Likeness) -> Draft:
-    held = Held(reason="resembles", like=like.like, lesson=like.lesson)
-    return Draft(action="held", subject=note, data=held, must=True)
+def held_line(note: str, like: Likeness) -> LineDraft:
+    held = Held(reason="resembles", like=like.like, place=like.place)
+    return LineDraft(action="held", subject=note, data=held, must=True)
+
+
+class Cleared(Struct, frozen=True):
+    """`draft` is `None` when nothing is left. `values` are those of what was left out, `lessons` how many lessons were."""
+
+    draft: Draft | None
+    values: tuple[str, ...] = ()
+    lessons: int = 0
 
 
 class _Rejected(Struct, frozen=True):
@@ -54,15 +63,36 @@ class Refuser:
         self._words: dict[str, tuple[_Rejected, ...]] = {}
         self.tombstones = tombstones
 
-    def refused(self, note: str, parsed: NoteFile, secret: Secret) -> dict[str, tuple[str, ...]]:
-        """The lessons of a note that say exactly what was rejected, each with the values that refuse it."""
-        found: dict[str, tuple[str, ...]] = {}
-        for one in statements_of(parsed) if self.tombstones else ():
-            if one.lesson:
-                values = tuple(value for value in one.values(secret) if self.tombstones.refused((value,), note))
-                if values:
-                    found[one.lesson] = values
-        return found
+    def clear(self, draft: Draft, secret: Secret) -> Cleared:
+        """The draft without what says exactly what was rejected."""
+        if not self.tombstones:
+            return Cleared(draft)
+        prefix = self._vault.config.prefix
+        refused: dict[str, set[str]] = {}
+        for one in statements_of(parse(render(draft, prefix).content, prefix), draft.title):
+            if values := {value for value in one.values(secret) if self.tombstones.refuse((value,))}:
+                refused.setdefault(one.place, set()).update(values)
+        if not refused:
+            return Cleared(draft)
+        lessons = tuple(lesson for lesson in draft.lessons if lesson.id not in refused)
+        values = tuple(sorted({value for found in refused.values() for value in found}))
+        left_out = len(draft.lessons) - len(lessons)
+        if not lessons:
+            return Cleared(None, values, left_out)
+        grounded = f"{len(lessons)} of {len(lessons)} lessons quote words found in the session"
+        cleared = structs.replace(
+            draft,
+            title=_headline(lessons[0].text) if "title" in refused else draft.title,
+            summary=self._without(draft.summary, secret) or lessons[0].text,
+            context=self._without(draft.context, secret),
+            lessons=lessons,
+            grounded=grounded if left_out else draft.grounded,
+        )
+        return Cleared(cleared, values, left_out)
+
+    def _without(self, text: str, secret: Secret) -> str:
+        kept = [part for part in sentences(text) if not self.tombstones.refuse(secret.values(bare(part)))]
+        return text if len(kept) == len(list(sentences(text))) else " ".join(kept)
 
     def resembles(
         self,
@@ -90,7 +120,7 @@ class Refuser:
             for one in rejected:
                 near = self._near(statement.whole, mine, one)
                 if near is not None and (best is None or near > best.closeness):
-                    best = Likeness(one.name, statement.lesson, round(near, 3))
+                    best = Likeness(one.name, statement.place, round(near, 3))
         return best
 
     def words_of(self, laid: Laid) -> tuple[str, ...]:
@@ -124,6 +154,17 @@ class Refuser:
             if text is None:
                 continue
             for one in statements_of(parse(text.body, self._vault.config.prefix)):
-                if one.lesson and (not laid.lessons or one.lesson in laid.lessons) and one.whole not in seen:
+                if one.is_lesson and (not laid.lessons or one.place in laid.lessons) and one.whole not in seen:
                     seen.add(one.whole)
-                    yield _Rejected(f"{laid.note}#{one.lesson}", laid.note, one.whole, weights(one.whole))
+                    yield _Rejected(f"{laid.note}#{one.place}", laid.note, one.whole, weights(one.whole))
+
+
+_LONGEST_TITLE = 80
+
+
+def _headline(text: str) -> str:
+    """The first sentence, cut at a word."""
+    first = next(sentences(text), text).rstrip(".。")
+    if len(first) <= _LONGEST_TITLE:
+        return first
+    return first[: _LONGEST_TITLE - 1].rpartition(" ")[0] + "…"

@@ -227,7 +227,7 @@ class _Plan:
 
     def freed(self, settled: SessionState) -> bool:
         """Whether something that the session's outcome left out may be written now."""
-        return any(not self.tombstones.refused((value,), settled.note) for value in settled.refused)
+        return any(not self.tombstones.refuse((value,)) for value in settled.refused)
 
     def skip(self, reason: str, number: int = 1) -> None:
         if number:

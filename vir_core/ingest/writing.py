@@ -10,12 +10,13 @@ from msgspec import Struct, structs
 from vir_core.contract import Category, Failure, KeptNote, WrittenNote
 from vir_core.distil import DISTILLER, Extract, NothingDurable
 from vir_core.ingest.drafting import draft_of, evidence_of
-from vir_core.ingest.refusing import Likeness, Refuser, held_line
+from vir_core.ingest.refusing import Cleared, Likeness, Refuser, held_line
 from vir_core.ingest.selection import Candidate
 from vir_core.journal import Draft as LineDraft
 from vir_core.journal import Journal, Reading, Texts
 from vir_core.machine import MachineError, read_bytes
 from vir_core.memory import (
+    PLACES,
     EvidenceRef,
     Memory,
     NoteWritten,
@@ -69,8 +70,8 @@ class Outcome(Struct):
 
 
 class _Prepared(Struct, frozen=True, kw_only=True):
-    """One note, ready: everything that its line names is durable. `expected` is empty for a new file. `refused` are the values
-    of lessons that were left out, `like` what the note resembles and waits for."""
+    """One note, ready: everything that its line names is durable. `expected` is empty for a new file. `like` is what
+    the note resembles and waits for."""
 
     candidate: Candidate
     draft: Draft
@@ -78,17 +79,16 @@ class _Prepared(Struct, frozen=True, kw_only=True):
     content: bytes
     expected: str
     act: NoteWritten
-    refused: tuple[str, ...]
+    cleared: Cleared
     like: Likeness | None
 
 
 class _Refused(Exception):
-    """Every lesson of a session says what was rejected before. `values` are theirs, `lessons` how many there were."""
+    """Every lesson of a session says what was rejected before."""
 
-    def __init__(self, values: tuple[str, ...], lessons: int) -> None:
-        super().__init__(values)
-        self.values = values
-        self.lessons = lessons
+    def __init__(self, cleared: Cleared) -> None:
+        super().__init__(cleared.values)
+        self.cleared = cleared
 
 
 class Desk:
@@ -124,8 +124,8 @@ class Desk:
                 ready = self._prepare(one.candidate, one.outcome, memory, secret, refuser)
             except _Refused as refused:
                 outcome.refused += 1
-                outcome.lessons_refused += refused.lessons
-                drafts.append(_settled(one.candidate, "refused", self.run, refused.values))
+                outcome.lessons_refused += refused.cleared.lessons
+                drafts.append(_settled(one.candidate, "refused", self.run, refused.cleared.values))
                 continue
             except CannotEdit:
                 outcome.kept.append(self._kept(one.candidate, "broken"))
@@ -153,7 +153,8 @@ class Desk:
             due = self._still_due(prepared, writer.reading.projection, outcome)
             for ready in due:
                 drafts.append(LineDraft(action="note_written", subject=ready.draft.id, data=ready.act))
-                drafts.append(_settled(ready.candidate, "noted", self.run, ready.refused))
+                drafts.append(_settled(ready.candidate, "noted", self.run, ready.cleared.values))
+                outcome.lessons_refused += ready.cleared.lessons
                 if ready.like is not None:
                     drafts.append(held_line(ready.draft.id, ready.like))
             outcome.lines += len(writer.append(drafts, kind="vir", surface=SURFACE))
@@ -202,17 +203,12 @@ class Desk:
         file = self.observation.present.get(candidate.note)
         renamed = file is not None and self._title_changed(candidate.note, extract.title, memory)
         aliases = (extract.title,) if renamed else ()
-        draft = draft_of(candidate, extract, aliases)
+        cleared = refuser.clear(draft_of(candidate, extract, aliases), secret)
+        if cleared.draft is None:
+            raise _Refused(cleared)
+        draft = cleared.draft
         prefix = self.vault.config.prefix
         rendered = render(draft, prefix)
-        refused = refuser.refused(draft.id, parse(rendered.content, prefix), secret)
-        values = tuple(sorted({value for found in refused.values() for value in found}))
-        if refused:
-            left = tuple(lesson for lesson in draft.lessons if lesson.id not in refused)
-            if not left:
-                raise _Refused(values, len(refused))
-            draft = structs.replace(draft, lessons=left, grounded=_grounded(len(left)))
-            rendered = render(draft, prefix)
         parsed = parse(rendered.content, prefix)
         state = memory.notes.get(draft.id)
         like = refuser.resembles(draft.id, statements_of(parsed, draft.title), known=state.likes if state else ())
@@ -234,7 +230,7 @@ class Desk:
             content=content,
             expected=expected,
             act=act,
-            refused=values,
+            cleared=cleared,
             like=like,
         )
 
@@ -261,7 +257,9 @@ class Desk:
         self, candidate: Candidate, draft: Draft, path: str, body: bytes, parsed: NoteFile, secret: Secret
     ) -> NoteWritten:
         stated = statements_of(parsed, draft.title)
-        values = {one.lesson: one.values(secret) for one in stated if one.lesson}
+        values: dict[str, tuple[str, ...]] = {}
+        for one in stated:
+            values[one.place] = tuple(sorted({*values.get(one.place, ()), *one.values(secret)}))
         lessons = tuple(
             EvidenceRef(
                 id=lesson.id,
@@ -272,7 +270,7 @@ class Desk:
             )
             for lesson in draft.lessons
         )
-        parts = tuple(sorted({value for one in stated if not one.lesson for value in one.values(secret)}))
+        parts = {place: values[place] for place in PLACES if values.get(place)}
         header = {
             "kind": "note",
             "title": draft.title,
@@ -324,10 +322,6 @@ class Desk:
                 resembles=ready.like.like if ready.like else "",
             )
         )
-
-
-def _grounded(lessons: int) -> str:
-    return f"{lessons} of {lessons} lessons quote words found in the session"
 
 
 def _settled(candidate: Candidate, outcome: str, run: str, refused: tuple[str, ...] = ()) -> LineDraft:

@@ -37,11 +37,12 @@ from vir_core.memory.facts import (
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
-from vir_core.memory.statements import Statement, statements_of, values_of
+from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
 from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, struck_in, trust, trust_in, trust_of
 
 __all__ = [
+    "PLACES",
     "PLAIN",
     "ROW_BYTES",
     "SERVED",
@@ -81,6 +82,7 @@ __all__ = [
     "Tombstones",
     "TrustFacts",
     "Written",
+    "bare",
     "build_gate",
     "counted",
     "current_gate",

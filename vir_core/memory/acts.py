@@ -24,7 +24,7 @@ class SegmentStarted(Struct, frozen=True, kw_only=True):
 class NoteWritten(Struct, frozen=True, kw_only=True):
     """`text` is the digest of the text (header and body), `body` that of the bytes below the frontmatter, `words` the
     content digest, `turns` how many prompts and answers of a person the session had, `parts` the values of the title and of
-    the sentences of summary and context."""
+    the sentences of summary and context, by these names."""
 
     text: str
     body: str
@@ -38,7 +38,7 @@ class NoteWritten(Struct, frozen=True, kw_only=True):
     confidence: float = 0.0
     lessons: tuple[EvidenceRef, ...] = ()
     turns: int = 0
-    parts: tuple[str, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
 
 
 class SessionSettled(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -113,12 +113,12 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 class Held(Struct, frozen=True, kw_only=True):
     """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
-    resembles, `n…#l…`, and `lesson` the lesson of its own that does; `why` the digest of a text with the person's words."""
+    resembles, `n…#l…`, and `place` the lesson of its own that does, or title, summary or context; `why` the digest of a text with the person's words."""
 
     reason: str = ""
     like: str = ""
     why: str = ""
-    lesson: str = ""
+    place: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):

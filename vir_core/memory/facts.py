@@ -63,7 +63,7 @@ class Written(Struct, frozen=True, array_like=True, gc=False):
     confidence: float
     turns: int
     lessons: tuple[LessonRef, ...] = ()
-    parts: tuple[str, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
 
 
 class NoteState(Struct, array_like=True, gc=False):

@@ -18,13 +18,19 @@ _LABEL = re.compile(r"(?:Asked|Then|Outcome): ")
 # Fewer words can mean another thing under another lead: "use tabs" of a Makefile and of Python.
 _ALONE = 5
 
+PLACES = ("title", "summary", "context")
+
 
 class Statement(Struct, frozen=True, kw_only=True):
-    """One piece of a note. `lesson` is the lesson's id, empty for the title and for sentences of summary and context."""
+    """One piece of a note. `place` is a lesson's id, or title, summary or context."""
 
+    place: str
     text: str
     lead: str = ""
-    lesson: str = ""
+
+    @property
+    def is_lesson(self) -> bool:
+        return self.place not in PLACES
 
     @property
     def whole(self) -> str:
@@ -33,7 +39,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     def values(self, secret: Secret) -> tuple[str, ...]:
         """A lesson is the same with its lead, and without it where the lead adds nothing or the text is long enough to
         stand alone."""
-        if not self.lesson or not self.lead or not self.text:
+        if not self.is_lesson or not self.lead or not self.text:
             return secret.values(self.whole)
         words = said(self.text).split()
         alone = len(words) >= _ALONE or set(said(self.lead).split()) <= set(words)
@@ -43,14 +49,19 @@ class Statement(Struct, frozen=True, kw_only=True):
 def statements_of(note: NoteFile, title: str = "") -> tuple[Statement, ...]:
     """Lessons first, then the title and each sentence of summary and context. The words a distiller puts before a sentence
     of the summary are none of them."""
-    lessons = [
-        Statement(lesson=one.block, lead=plain(one.lead).rstrip(".。:："), text=plain(one.text)) for one in note.lessons
+    found = [
+        Statement(place=one.block, lead=plain(one.lead).rstrip(".。:："), text=plain(one.text)) for one in note.lessons
     ]
-    parts = [title]
-    for section in ("summary", "context"):
-        parts += [_LABEL.sub("", part) for part in sentences(plain(note.sections.get(section, "")))]
-    known = {said(one.text) for one in lessons}
-    return (*lessons, *(Statement(text=part) for part in parts if part.strip() and (said(part) or part) not in known))
+    if title.strip():
+        found.append(Statement(place="title", text=title))
+    for place in ("summary", "context"):
+        found += [Statement(place=place, text=bare(part)) for part in sentences(plain(note.sections.get(place, "")))]
+    return tuple(found)
+
+
+def bare(sentence: str) -> str:
+    """A sentence of a summary without the word that a distiller puts before it."""
+    return _LABEL.sub("", sentence)
 
 
 def values_of(note: NoteFile, secret: Secret, lessons: Collection[str] = ()) -> tuple[str, ...]:
@@ -58,7 +69,7 @@ def values_of(note: NoteFile, secret: Secret, lessons: Collection[str] = ()) -> 
     found = {
         value
         for one in statements_of(note)
-        if one.lesson and (not lessons or one.lesson in lessons)
+        if one.is_lesson and (not lessons or one.place in lessons)
         for value in one.values(secret)
     }
     return tuple(sorted(found))

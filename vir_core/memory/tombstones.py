@@ -55,22 +55,22 @@ class Tombstones:
     def values(self) -> Mapping[str, list[Laid]]:
         return self._by_value
 
-    def refused(self, values: Iterable[str], note: str) -> Laid | None:
-        """What refuses a statement with one of these values in this note. A verdict on a note says everything about its own
-        statements, so its own tombstones do nothing to it."""
-        for value in values:
-            for one in self._by_value.get(value, ()):
-                if one.note != note:
-                    return one
-        return None
+    def refuse(self, values: Iterable[str]) -> bool:
+        """Whether a statement with one of these values was rejected."""
+        return any(value in self._by_value for value in values)
 
-    def struck(self, note: str, lessons: Iterable[LessonRef]) -> list[str]:
-        """The lessons of a note that state what was rejected elsewhere."""
-        return [one.id for one in lessons if self.refused(one.values, note)]
+    def struck(self, lessons: Iterable[LessonRef], parts: Mapping[str, tuple[str, ...]]) -> list[str]:
+        """What of a note says the same as something rejected: ids of lessons, and `summary` or `context` whole."""
+        return [one.id for one in lessons if self.refuse(one.values)] + [
+            place for place in ("summary", "context") if self.refuse(parts.get(place, ()))
+        ]
 
-    def trust(self, note: str, lessons: tuple[LessonRef, ...], parts: Iterable[str]) -> Trust | None:
-        """What these tombstones make of a whole note: nothing is left of it (rejected), or its title or a sentence of its
-        summary says the same (it waits for the person); `None` when at most some lessons are touched."""
-        if lessons and len(self.struck(note, lessons)) == len(lessons):
+    def trust(self, note: str, lessons: tuple[LessonRef, ...], parts: Mapping[str, tuple[str, ...]]) -> Trust | None:
+        """What was rejected in other notes makes of this one: nothing is left of it (rejected), or its title, which stands on
+        every answer, says the same (it waits for the person). `None` when at most parts of it are struck."""
+        if lessons and all(self._elsewhere(one.values, note) for one in lessons):
             return "rejected"
-        return "proposed" if any(self.refused((value,), note) for value in parts) else None
+        return "proposed" if self._elsewhere(parts.get("title", ()), note) else None
+
+    def _elsewhere(self, values: Iterable[str], note: str) -> bool:
+        return any(one.note != note for value in values for one in self._by_value.get(value, ()))

@@ -95,11 +95,12 @@ def trust_in(memory: Memory, note: NoteState) -> Trust:
 
 
 def struck_in(memory: Memory, note: NoteState) -> list[str]:
-    """The lessons of a note that are in no answer: taken out by the person, or rejected in another note. Sorted."""
+    """What of a note is in no answer, sorted: lessons that the person took out, and whatever says the same as something
+    rejected: ids of lessons, `summary`, `context`."""
     standing = memory.tombstones()
     if not standing or note.written is None:
         return note.struck
-    return sorted({*note.struck, *standing.struck(note.id, note.written.lessons)})
+    return sorted({*note.struck, *standing.struck(note.written.lessons, note.written.parts)})
 
 
 def counted(trusts: Collection[Trust]) -> dict[str, int]:
