@@ -16,12 +16,14 @@ class Row(msgspec.Struct, frozen=True):
     reason: str = ""
     trust: Trust = "unreviewed"
     approved: str = ""
+    body: str = ""
     struck: frozenset[str] = frozenset()
 
 
 class Gate:
-    def __init__(self, **rows: Row) -> None:
+    def __init__(self, *, review_first: bool = False, **rows: Row) -> None:
         self.rows = rows
+        self.review_first = review_first
 
     def row(self, note: str, /) -> Row | None:
         return self.rows.get(note)
@@ -62,10 +64,11 @@ def ask(
     *,
     locate: Callable[[str, str, str], Located | None] = located,
     reread: Callable[[str], Current | None] = unasked,
+    approved: Callable[[str], Current | None] = lambda _: None,
     limit: int = 8,
     question: str = "walrus",
 ) -> Answer:
-    return answer(question, Scan(passages), gate, locate=locate, reread=reread, limit=limit)
+    return answer(question, Scan(passages), gate, locate=locate, reread=reread, approved=approved, limit=limit)
 
 
 def notes(found: Answer) -> list[str]:
@@ -150,6 +153,35 @@ def test_an_approved_note_whose_words_changed_is_edited_and_one_that_only_moved_
         )
         (hit,) = ask(gate, passages, locate=changed, reread=lambda path, now=current: now).hits
         assert hit.trust == trust
+
+
+def test_a_file_that_the_index_read_after_an_edit_is_asked_for_its_words() -> None:
+    """It is as it was when last read, and that says nothing about what a person approved."""
+    passages = [passage("n1", "la", "walrus")]
+    for body, words, trust in (
+        ("ab" * 16, "", "verified"),
+        ("00" * 16, "12" * 32, "verified"),
+        ("00" * 16, "", "edited"),
+    ):
+        gate = Gate(n1=Row(trust="verified", approved="12" * 16, body=body))
+        current = Current(blocks={"la": "walrus"}, words=lambda _, digest=words: digest)
+        (hit,) = ask(gate, passages, reread=lambda path, now=current: now).hits
+        assert hit.trust == trust
+
+
+def test_when_review_comes_first_an_edited_note_answers_with_the_words_that_were_approved() -> None:
+    passages = [passage("n1", "la", "walrus in the edit"), passage("n1", "lb", "walrus added since")]
+    now = Current(blocks={"la": "walrus in the edit", "lb": "walrus added since"}, words=lambda _: "cd" * 32)
+    before = Current(blocks={"la": "walrus as approved"}, words=lambda _: "ab" * 32)
+    row = Row(trust="verified", approved="ab" * 16)
+    (hit,) = ask(
+        Gate(n1=row, review_first=True), passages, locate=changed, reread=lambda _: now, approved=lambda _: before
+    ).hits
+    assert (hit.trust, hit.snippet) == ("edited", "walrus as approved")
+    (hit,) = ask(Gate(n1=row), passages[:1], locate=changed, reread=lambda _: now).hits
+    assert (hit.trust, hit.snippet) == ("edited", "walrus in the edit")
+    found = ask(Gate(n1=row, review_first=True), passages, locate=changed, reread=lambda _: now)
+    assert found.hits == () and set(found.excluded) == {"proposed"}
 
 
 def test_hits_are_refilled_past_many_withheld_notes_and_files_are_asked_once() -> None:

@@ -24,6 +24,8 @@ HEAVY = frozenset(
         "markdown_it",
         "ruamel",
         "kingfisher_sdk",
+        "cryptography",
+        "onnxruntime",
         "regex",
         "anthropic",
         "asyncio",

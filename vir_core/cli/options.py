@@ -30,7 +30,7 @@ def _epilog() -> str:
     lines += [f"  {verb.name:<10} {verb.summary}" for verb in TABLE.values() if not verb.hidden]
     lines += [
         "",
-        "vir_core VERB --help explains a verb. Every verb takes --json; `VERB --json -` reads the request from stdin.",
+        "vir_core help VERB explains a verb. Every verb takes --json; `VERB --json -` reads the request from stdin.",
     ]
     return "\n".join(lines)
 

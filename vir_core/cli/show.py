@@ -53,6 +53,7 @@ SKIP_WORDS: Mapping[str, str] = {
     "excluded": "belong to projects you left out",
     "undecided": "wait for you to decide about their project (vir_core projects)",
     "given": "belong to projects that another vault has",
+    "active": "are still going on; a run takes them when they have rested for ten minutes",
 }
 KEPT_WORDS: Mapping[str, str] = {
     "edited": "you changed it",
@@ -80,6 +81,10 @@ EXCLUDED_WORDS: Mapping[str, str] = {
     "absent": "in a note that is gone",
     "unknown": "waiting for the history of another device",
 }
+
+
+SHORT = 8
+"""Letters of a session's id that a list shows, where they tell it from every other."""
 
 
 def show(verb: str, request: Request, reply: Reply) -> str:
@@ -289,15 +294,31 @@ def _sessions(reply: SessionsReply) -> str:
     if reply.explained is not None:
         return "\n".join([_explained(reply.explained), *_failed(reply.failed)])
     lines: list[str] = []
+    short = short_ids(item.session for item in reply.sessions)
+    width = max(map(len, short.values()), default=0)
     for item in reply.sessions:
         when = (item.ended or item.started)[:16].replace("T", " ") or "no date"
         what = DRIVER_WORDS.get(item.driver, item.driver)
         state = item.reason or item.state
         lines.append(
-            f"{when}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
+            f"{when}  {line(short[item.session]):<{width}}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
         )
     lines.append(f"{count(len(reply.sessions), 'session file')}.")
+    if reply.sessions:
+        lines.append("Why one counts as what it counts:  vir_core sessions explain ID")
     return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """For each id as many letters, eight or more, as no other one begins with."""
+    ordered = sorted(set(ids))
+    short: dict[str, str] = {}
+    for before, id, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        size = SHORT
+        while size < len(id) and id[:size] in (before[:size], after[:size]):
+            size += 1
+        short[id] = id[:size]
+    return short
 
 
 def _query(reply: QueryReply) -> str:

@@ -30,7 +30,9 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class InitRequest(Request, frozen=True, kw_only=True):
-    vault: str
+    """An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else."""
+
+    vault: str = ""
     folder: str = "vir"
     prefix: str = ""
     moved: bool = False

@@ -12,7 +12,7 @@ from vir_core.index.passages import Passage
 from vir_core.index.table import Index, IndexUnusable
 from vir_core.journal import Texts
 from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
-from vir_core.memory import Memory, Observation, struck_in
+from vir_core.memory import Memory, Observation
 from vir_core.text import random_id
 from vir_core.vault import SeenFile, Vault, parse, passage_texts
 
@@ -42,7 +42,7 @@ def passages_of(vault: Vault, memory: Memory, note: str, file: SeenFile, texts: 
         # Gone since the walk: the next look sees it as absent.
         return []
     parsed = parse(content, vault.config.prefix)
-    struck = frozenset(struck_in(memory, memory.notes[note]))
+    struck = memory.standing(note).struck
     return [
         Passage(
             note=note,
@@ -117,7 +117,7 @@ def passage_count(vault: Vault, index: Index) -> int | None:
 def _mark_of(memory: Memory, note: str, file: SeenFile) -> tuple[str, str, str]:
     state = memory.notes[note]
     assert state.written is not None
-    return (file.body, file.path, state.written.text + "".join(struck_in(memory, state)))
+    return (file.body, file.path, state.written.text + "".join(sorted(memory.standing(state).struck)))
 
 
 def _text_of(memory: Memory, note: str) -> str:

@@ -18,7 +18,7 @@ from vir_core.index import Index, IndexUnusable
 from vir_core.ingest.refusing import TOKENS, Likeness, Refuser
 from vir_core.journal import Texts
 from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
-from vir_core.memory import Laid, Memory, NoteState, Observation, Statement, statements_of, struck_in, trust_in
+from vir_core.memory import Laid, Memory, NoteState, Observation, Statement, likes_of, statements_of
 from vir_core.vault import Vault, parse
 
 COMPARED = "compared"
@@ -98,9 +98,9 @@ class Comparer:
 
     def _compare(self, id: str, among: Iterable[Laid] | None, found: dict[str, Likeness]) -> None:
         note = self._memory.notes.get(id)
-        if note is None or trust_in(self._memory, note) != "unreviewed":
+        if note is None or self._memory.trust(note) != "unreviewed":
             return
-        like = self._refuser.resembles(id, self._statements(note), among=among, known=note.likes)
+        like = self._refuser.resembles(id, self._statements(note), among=among, known=likes_of(note))
         if like is not None and (id not in found or like.closeness > found[id].closeness):
             found[id] = like
 
@@ -115,7 +115,7 @@ class Comparer:
             content = self._vault.absolute(file.path).read_bytes()
         except OSError:
             return
-        struck = struck_in(self._memory, note)
+        struck = self._memory.standing(note).struck
         for one in statements_of(parse(content, self._vault.config.prefix), str(text.header.get("title", ""))):
             if one.place not in struck:
                 yield one

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
-from vir_core.contract import Explained, RequestError, SessionInfo, SourceLine
-from vir_core.ingest.selection import TAKEN, session_key
+from vir_core.contract import Explained, SessionInfo, SourceLine
+from vir_core.ingest.named import find_session
 from vir_core.ingest.sources import Sources
+from vir_core.ingest.standing import session_key, wanted
 from vir_core.memory import Memory
 from vir_core.transcripts import (
     HUMAN_PROMPTS,
@@ -74,7 +74,7 @@ Info = Callable[[SessionFacts, Thread], SessionInfo]
 def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: Callable[[str], str]) -> Explained:
     """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; `note_path`
     gives the path of a note by id. Raises `RequestError` when none or several are called so."""
-    thread, facts = find_session(word, sources.lineage.threads)
+    thread, facts = find_session(word, sources.lineage.threads, memory)
     key = session_key(thread, memory)
     shown = info(facts, thread)
     turns, trouble = _turns(facts)
@@ -105,26 +105,6 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: 
     )
 
 
-def find_session(word: str, threads: tuple[Thread, ...]) -> tuple[Thread, SessionFacts]:
-    """The session meant, and the file of it: the one named, else the one that holds most. Raises `RequestError`."""
-    asked = Path(word).expanduser()
-    path = str(asked if asked.is_absolute() else asked.absolute())
-    close: dict[str, tuple[Thread, SessionFacts]] = {}
-    for thread in threads:
-        for facts in thread.files:
-            if path == facts.path:
-                return thread, facts
-            if word in (facts.key, facts.session):
-                return thread, thread.speaker
-            if len(word) >= 6 and (facts.session.startswith(word) or facts.key.startswith(word)):
-                close[thread.key] = (thread, thread.speaker)
-    if len(close) == 1:
-        return next(iter(close.values()))
-    if close:
-        raise RequestError(f"More than one session begins with {word!r}.", f"Name one: {', '.join(sorted(close)[:8])}.")
-    raise RequestError(f"No session here is called {word!r}.", "`vir_core sessions` lists them with their ids.")
-
-
 def _tokens(facts: SessionFacts) -> dict[str, int]:
     used = facts.usage
     counts = {"fresh": used.fresh, "written": used.written, "cached": used.cached, "output": used.output}
@@ -145,9 +125,11 @@ def _changes(facts: SessionFacts, shown: SessionInfo, key: str) -> Iterator[str]
         yield from _CHANGES[facts.driver]
     if shown.reason in ("excluded", "undecided"):
         yield f"Its project is left out for now: `vir_core projects include {shown.project}` takes it in."
+    elif shown.reason == "active":
+        yield f"Somebody is still at it: a run takes it when it has rested for ten minutes, or at once with `vir_core run --session {key}`."
     elif shown.reason == "given":
         yield "Its project belongs to another vault of this machine; `vir_core projects include` brings it here."
-    elif facts.driver not in TAKEN and facts.certainty != "unsure":
+    elif not wanted(facts):
         yield f"To have it distilled as it is: `vir_core run --session {key}`, or `--driver {facts.driver}` for all like it."
 
 

@@ -23,7 +23,7 @@ from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.writing import Desk, Distilled
 from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
-from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
+from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, memory_of, observe
 from vir_core.text import clean, random_id
 from vir_core.vault import FOLDERS, Seen, SeenTable, Vault, adopt, find_vault, path_key, resolve, walk
 
@@ -116,7 +116,7 @@ def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
         core=__version__,
         former=vault.config.was,
     )
-    reading = journal.read(Memory)
+    reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
     observation = _observed(vault, reading, seen, before, device)
@@ -143,7 +143,7 @@ def _catch_up(house: _House) -> None:
         )
     if marks.mirrored and not house.reading.replay.pending and house.device not in marks.missing.values():
         return
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         house.reading = writer.reading
     house.observation = _observed(house.vault, house.reading, house.seen, house.before, house.device)
 
@@ -226,7 +226,7 @@ def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
         failed=len(done.failed),
         skipped=dict(sorted((+skipped).items())),
     )
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         writer.append([Draft(action="run_finished", subject=done.run, data=act)], kind="vir", surface="run")
         house.reading = done.reading = writer.reading
 
@@ -290,7 +290,7 @@ def _compare(house: _House, done: _Written) -> bool:
         observation = _observed(house.vault, house.reading, seen, house.before, house.device)
         held = Comparer(house.vault, memory, observation, Index(state / "index")).find(pairs)
         if held:
-            with house.journal.writing("run", Memory) as writer:
+            with house.journal.writing("run", memory_of(house.journal)) as writer:
                 writer.append([held_line(note, like) for note, like in sorted(held.items())], kind="vir", surface="run")
                 house.reading = writer.reading
             done.lines += len(held)

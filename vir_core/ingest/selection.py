@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
+from vir_core.ingest.named import find_session
 from vir_core.ingest.policy import Policy
+from vir_core.ingest.standing import TAKEN, gained, resting, session_key, wanted
 from vir_core.memory import Memory, Observation, SessionState, Tombstones
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
-
-TAKEN = frozenset({"human", "plan_handoff"})
-"""Drivers that a default run distils; whatever is unsure is taken as well."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -82,31 +81,13 @@ def chosen_projects(asked: Sequence[str], projects: Mapping[str, Project]) -> fr
             continue
         fits = sorted(id for id, project in projects.items() if project.name.casefold() == word.casefold())
         if len(fits) > 1:
-            raise RequestError(f"More than one project is called {word!r}.", f"Name it by id: {', '.join(fits)}.")
+            places = ", ".join(f"{id} ({projects[id].place or projects[id].key})" for id in fits)
+            raise RequestError(f"More than one project is called {word!r}.", f"Name it by id: {places}.")
         if not fits:
             names = ", ".join(sorted({project.name for project in projects.values()})[:20]) or "none"
             raise RequestError(f"No project is called {word!r}.", f"Projects: {names}.")
         chosen.add(fits[0])
     return frozenset(chosen)
-
-
-def session_key(thread: Thread, memory: Memory) -> str:
-    """The key a thread's note is made of. A session first distilled under one key keeps it, whatever older file is found
-    since; a file known to continue another session is that session."""
-    keys = [facts.key for facts in thread.files]
-    for key in keys:
-        root = memory.root_of(key)
-        known = memory.sessions.get(root)
-        if known is not None and known.outcome:
-            return root
-    return memory.root_of(thread.key)
-
-
-def gained(facts: SessionFacts, settled: SessionState) -> bool:
-    """Whether more was said than the session's outcome knew. The agent's answer counts: a run may fall between a prompt and
-    its answer, and then the session holds what the outcome did not know, without another prompt ever coming. Only growth
-    counts: of two ends of one session, equally long on two devices, each would settle the other for ever."""
-    return facts.human_turns > settled.turns or 0 <= settled.replies < facts.answers
 
 
 def plan_run(
@@ -123,22 +104,19 @@ def plan_run(
     """Decides for every thread. Raises `RequestError` when a filter names nothing."""
     policy = policy or Policy()
     plan = _Plan(memory.tombstones())
-    asked = frozenset(request.session)
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
     only = chosen_projects(request.only, {found.id: found for found in projects.values()})
-    named: set[str] = set()
+    asked = {find_session(word, lineage.threads, memory)[0].key for word in request.session}
     for thread in lineage.threads:
         facts = thread.speaker
         plan.skip("copy", len(thread.files) - 1)
         key = session_key(thread, memory)
-        names = {key, key.partition(":")[2], *(f.key for f in thread.files), *(f.session for f in thread.files)}
-        hit = bool(names & asked)
-        named |= names & asked
+        hit = thread.key in asked
         if asked and not hit:
             plan.skip("not_asked")
-        elif not hit and facts.driver not in drivers and facts.certainty != "unsure":
+        elif not hit and not wanted(facts, drivers):
             plan.skip(facts.driver)
         elif only is not None and projects[facts.path].id not in only:
             plan.skip("not_selected")
@@ -146,11 +124,8 @@ def plan_run(
             plan.skip("too_old")
         else:
             left = "" if hit else policy.skips(projects[facts.path], named=only is not None)
+            left = left or ("" if hit or resting(thread, now) else "active")
             _decide(plan, thread, key, projects[facts.path], memory, observation, device, forced=hit, left=left)
-    if missing := asked - named:
-        raise RequestError(
-            f"No session here is called {sorted(missing)[0]!r}.", "`vir_core sessions` lists them with their ids."
-        )
     return plan.done(request.limit)
 
 
@@ -166,7 +141,7 @@ def _decide(
     forced: bool,
     left: str,
 ) -> None:
-    """`left` is why sessions of the project are left out; what was distilled before that was decided stays as it is."""
+    """`left` is why the session is left out for now; what was distilled before stays as it is."""
     facts, note = thread.speaker, note_id(key)
     settled = memory.sessions.get(key)
     if (
@@ -198,10 +173,11 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
     if note in observation.waiting:
         return "waiting"
     if state is None or state.written is None:
-        return "judged" if state is not None and state.holds else ""
-    if state.archived:
+        return "judged" if state is not None and memory.standing(state).judged else ""
+    standing = memory.standing(state)
+    if standing.archived:
         return "" if forced else "undone"
-    if state.judged or state.holds:
+    if standing.judged:
         return "judged"
     if note in observation.absent:
         return "removed"

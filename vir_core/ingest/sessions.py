@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from vir_core.contract import SessionInfo, SessionsReply, SessionsRequest
 from vir_core.ingest.places import Places
 from vir_core.ingest.policy import Policy
 from vir_core.ingest.projects import read_policy
-from vir_core.ingest.selection import TAKEN, gained, session_key
 from vir_core.ingest.sources import find_sources, read_sources
+from vir_core.ingest.standing import gained, resting, session_key, wanted
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Memory
+from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Project, SessionFacts, Thread
 from vir_core.vault import NoVault, Vault, find_vault, resolve
 
@@ -57,12 +58,13 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
     device = resolve(vault).device
     state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return vault, journal.read(Memory).projection, device
+    return vault, journal.read(memory_of(journal)).projection, device
 
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:
     """One file as the wire shows it, and what became of its session."""
-    state, reason = _standing(facts, thread, memory, policy.skips(project, named=False))
+    left = policy.skips(project, named=False) or ("" if resting(thread, datetime.now(UTC)) else "active")
+    state, reason = _standing(facts, thread, memory, left)
     return SessionInfo(
         path=facts.path,
         source=facts.source,
@@ -91,8 +93,8 @@ def _standing(facts: SessionFacts, thread: Thread, memory: Memory, left: str) ->
     settled = memory.sessions.get(session_key(thread, memory))
     if settled is not None and settled.outcome:
         if gained(facts, settled):
-            return "new", ""
+            return ("skipped", left) if left else ("new", "")
         return ("noted", "") if settled.outcome == "noted" else ("settled", settled.outcome)
-    if facts.driver not in TAKEN and facts.certainty != "unsure":
+    if not wanted(facts):
         return "skipped", facts.driver
     return ("skipped", left) if left else ("new", "")

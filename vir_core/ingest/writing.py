@@ -27,6 +27,8 @@ from vir_core.memory import (
     Spool,
     is_of_one_file,
     keep,
+    likes_of,
+    memory_of,
     statements_of,
 )
 from vir_core.text import sha256_hex
@@ -149,7 +151,7 @@ class Desk:
             )
             promises[ready.draft.id] = (self.spool.promise(promise), promise)
             prepared.append(ready)
-        with self.journal.writing("run", Memory) as writer:
+        with self.journal.writing("run", memory_of(self.journal)) as writer:
             due = self._still_due(prepared, writer.reading.projection, outcome)
             for ready in due:
                 drafts.append(LineDraft(action="note_written", subject=ready.draft.id, data=ready.act))
@@ -178,11 +180,11 @@ class Desk:
         due: list[_Prepared] = []
         for ready in prepared:
             note = memory.notes.get(ready.draft.id)
-            if note is not None and (note.holds or note.judged):
+            if note is not None and memory.standing(note).judged:
                 outcome.kept.append(self._kept(ready.candidate, "judged"))
             elif note is not None and note.written is not None and note.written.device != self.journal.device:
                 outcome.kept.append(self._kept(ready.candidate, "elsewhere"))
-            elif note is not None and note.archived and not ready.candidate.forced:
+            elif note is not None and memory.standing(note).archived and not ready.candidate.forced:
                 outcome.kept.append(self._kept(ready.candidate, "undone"))
             else:
                 due.append(ready)
@@ -211,7 +213,7 @@ class Desk:
         rendered = render(draft, prefix)
         parsed = parse(rendered.content, prefix)
         state = memory.notes.get(draft.id)
-        like = refuser.resembles(draft.id, statements_of(parsed, draft.title), known=state.likes if state else ())
+        like = refuser.resembles(draft.id, statements_of(parsed, draft.title), known=likes_of(state) if state else ())
         if like is not None:
             draft = structs.replace(draft, state="Needs another look")
             rendered = render(draft, prefix)

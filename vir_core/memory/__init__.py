@@ -24,32 +24,42 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
     Superseded,
+    TombstoneLifted,
 )
 from vir_core.memory.facts import (
+    REVIEW_FIRST,
     Memory,
     NoteState,
     ProjectState,
     RunState,
     SessionState,
     Written,
+    actions,
+    likes_of,
+    memory_of,
+    trusted_root,
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
+from vir_core.memory.standing import Claim, Setting, Standing
 from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
+from vir_core.memory.time import Span, is_day, today
 from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
-from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, struck_in, trust, trust_in, trust_of
+from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
     "PLACES",
     "PLAIN",
+    "REVIEW_FIRST",
     "ROW_BYTES",
     "SERVED",
     "Adopted",
     "Approved",
     "AuthorityStartedOver",
     "Census",
+    "Claim",
     "EvidenceRef",
     "Expired",
     "Gate",
@@ -76,27 +86,33 @@ __all__ = [
     "SessionJoined",
     "SessionSettled",
     "SessionState",
+    "Setting",
+    "Span",
     "Spool",
+    "Standing",
     "Statement",
     "Superseded",
+    "TombstoneLifted",
     "Tombstones",
     "TrustFacts",
     "Written",
+    "actions",
     "bare",
     "build_gate",
     "counted",
     "current_gate",
-    "holds_of",
+    "is_day",
     "is_of_one_file",
     "keep",
+    "likes_of",
     "load_gate",
+    "memory_of",
     "observe",
     "statements_of",
-    "struck_in",
     "take_census",
+    "today",
     "trust",
-    "trust_in",
-    "trust_of",
+    "trusted_root",
     "understands",
     "values_of",
 ]

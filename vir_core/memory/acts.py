@@ -71,12 +71,14 @@ class RunFinished(Struct, frozen=True, kw_only=True):
 
 
 class Approved(Struct, frozen=True, kw_only=True):
-    """`digest` is the content digest of the words a person read, `text` the text that holds them. `lifts` are the hashes of
+    """`digest` is the content digest of the words a person read, `text` the text that holds them and `body` the digest of the
+    bytes below the frontmatter of the file they lay in. `lifts` are the hashes of
     the withholding lines they saw and overruled: exactly these, so that one that arrives later is not swallowed. `after`
     names the last verdict lines they saw on the subject, joined by commas. `args` binds what else was shown (title, project)."""
 
     digest: str = ""
     text: str = ""
+    body: str = ""
     after: str = ""
     lifts: tuple[str, ...] = ()
     args: dict[str, str] = {}
@@ -84,7 +86,7 @@ class Approved(Struct, frozen=True, kw_only=True):
 
 class Adopted(Struct, frozen=True, kw_only=True):
     """A revision, or a file that nobody wrote through vir, is taken in and thereby approved. `revision` is the hash of the
-    line that laid it, empty for a file; `body` the digest of the bytes below its frontmatter. The rest as `Approved`."""
+    line that laid it, empty for a file. The rest as `Approved`."""
 
     digest: str = ""
     text: str = ""
@@ -119,6 +121,13 @@ class Held(Struct, frozen=True, kw_only=True):
     like: str = ""
     why: str = ""
     place: str = ""
+
+
+class TombstoneLifted(Struct, frozen=True, kw_only=True):
+    """These values may be said again in other notes; the subject, the note they were rejected in, stays as it is."""
+
+    values: tuple[str, ...] = ()
+    after: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):

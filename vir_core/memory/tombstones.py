@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from vir_core.contract import Trust
+from vir_core.memory.standing import Standing
 
 
 class Laid(Struct, frozen=True, array_like=True, gc=False):
@@ -38,39 +38,43 @@ class LessonRef(Struct, frozen=True, array_like=True, gc=False):
 class Tombstones:
     """The tombstones in force. Empty for a vault where nothing was rejected as wrong or private."""
 
-    def __init__(self, laid: Iterable[Laid], lifted: frozenset[str] = frozenset()) -> None:
-        """`lifted` are values that a person lifted by themselves."""
+    def __init__(self, laid: Iterable[Laid], freed: frozenset[tuple[str, str]] = frozenset()) -> None:
+        """`freed` are the values that a person said may come back, each with the note it was rejected in."""
         self.laid: dict[str, Laid] = {one.line: one for one in sorted(laid, key=lambda one: (one.when, one.line))}
-        self.lifted = lifted
         self._by_value: dict[str, list[Laid]] = {}
         for one in self.laid.values():
             for value in one.values:
-                if value not in lifted:
+                if (one.note, value) not in freed:
                     self._by_value.setdefault(value, []).append(one)
 
     def __bool__(self) -> bool:
         return bool(self._by_value)
 
-    @property
-    def values(self) -> Mapping[str, list[Laid]]:
-        return self._by_value
-
     def refuse(self, values: Iterable[str]) -> bool:
         """Whether a statement with one of these values was rejected."""
         return any(value in self._by_value for value in values)
 
-    def struck(self, lessons: Iterable[LessonRef], parts: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """What of a note says the same as something rejected: ids of lessons, and `summary` or `context` whole."""
-        return [one.id for one in lessons if self.refuse(one.values)] + [
-            place for place in ("summary", "context") if self.refuse(parts.get(place, ()))
-        ]
-
-    def trust(self, note: str, lessons: tuple[LessonRef, ...], parts: Mapping[str, tuple[str, ...]]) -> Trust | None:
-        """What was rejected in other notes makes of this one: nothing is left of it (rejected), or its title, which stands on
-        every answer, says the same (it waits for the person). `None` when at most parts of it are struck."""
+    def over(
+        self, standing: Standing, note: str, lessons: tuple[LessonRef, ...], parts: Mapping[str, tuple[str, ...]]
+    ) -> Standing:
+        """How a note stands that stood so by itself. Lessons, and summary and context as wholes, are struck where they say
+        what was rejected, in this note or another. When other notes leave no lesson of it, it is rejected with them; when
+        its title, which stands on every answer, says the same, it waits."""
+        refused = [one.id for one in lessons if self.refuse(one.values)]
+        refused += [place for place in ("summary", "context") if self.refuse(parts.get(place, ()))]
+        holds: list[str] = []
         if lessons and all(self._elsewhere(one.values, note) for one in lessons):
-            return "rejected"
-        return "proposed" if self._elsewhere(parts.get("title", ()), note) else None
+            holds.append("tombstoned")
+        if self._elsewhere(parts.get("title", ()), note):
+            holds.append("retold")
+        if not refused and not holds:
+            return standing
+        return structs.replace(
+            standing,
+            struck=standing.struck.union(refused),
+            refused=frozenset(refused) - standing.struck,
+            holds=standing.holds.union(holds),
+        )
 
     def _elsewhere(self, values: Iterable[str], note: str) -> bool:
         return any(one.note != note for value in values for one in self._by_value.get(value, ()))

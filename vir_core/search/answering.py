@@ -29,8 +29,8 @@ class Source(Protocol):
 
 
 class GateRow(Protocol):
-    """`reason` says why a note is withheld; `approved` is the beginning of the words digest a person approved, or empty;
-    `struck` are the lessons taken out of the note."""
+    """`reason` says why a note is withheld; `approved` is the beginning of the words digest a person approved, or empty, and
+    `body` that of the digest of the body these words lay in; `struck` are the lessons taken out of the note."""
 
     @property
     def served(self) -> bool: ...
@@ -41,11 +41,17 @@ class GateRow(Protocol):
     @property
     def approved(self) -> str: ...
     @property
+    def body(self) -> str: ...
+    @property
     def struck(self) -> frozenset[str]: ...
 
 
 class GateLookup(Protocol):
+    """`review_first`: of a note that was edited since it was approved, the approved text is shown."""
+
     def row(self, note: str, /) -> GateRow | None: ...
+    @property
+    def review_first(self) -> bool: ...
 
 
 class Located(Struct, frozen=True, kw_only=True):
@@ -71,6 +77,14 @@ or not to be told from a copy."""
 
 Reread = Callable[[str], Current | None]
 """Path to what the file says now; `None` when it cannot be read as a note."""
+
+ApprovedText = Callable[[str], Current | None]
+"""Note id to the text a person approved; `None` when it is not here."""
+
+
+def _no_text(note: str) -> Current | None:
+    del note
+    return None
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -106,6 +120,7 @@ def answer(
     *,
     locate: Locate,
     reread: Reread,
+    approved: ApprovedText = _no_text,
     limit: int = 8,
     categories: Collection[str] = (),
     projects: Collection[str] = (),
@@ -115,7 +130,7 @@ def answer(
     terms = question_terms(question)
     if limit < 1 or not (terms.words or terms.idents):
         return Answer(hits=(), excluded={})
-    sieve = _Sieve(gate, locate, reread)
+    sieve = _Sieve(gate, locate, reread, approved)
     fetch = max(LEAST_FETCH, limit * FETCH_FACTOR)
     while True:
         found = source.search(terms, fetch, categories=categories, projects=projects)
@@ -128,10 +143,11 @@ def answer(
 class _Sieve:
     """Decides note by note and remembers, so that a second, longer fetch asks the disk nothing twice."""
 
-    def __init__(self, gate: GateLookup, locate: Locate, reread: Reread) -> None:
+    def __init__(self, gate: GateLookup, locate: Locate, reread: Reread, approved: ApprovedText) -> None:
         self._gate = gate
         self._locate = locate
         self._reread = reread
+        self._approved = approved
         self._located: dict[str, Located | None] = {}
         self._current: dict[str, Current | None] = {}
         self.excluded: Counter[str] = Counter()
@@ -172,7 +188,9 @@ class _Sieve:
         located = self._located[note]
         if located is None:
             return "absent"
-        if located.unchanged:
+        # Whether approved words still stand is asked of the words: what the index last read may be an edit.
+        sure = row.trust != "verified" or bool(row.body and match.digest.startswith(row.body))
+        if located.unchanged and sure:
             return _shown(one, located.path, row.trust, match.text)
         if note not in self._current:
             self._current[note] = self._reread(located.path)
@@ -183,6 +201,11 @@ class _Sieve:
         trust = row.trust
         if trust == "verified" and not current.words(match.category).startswith(row.approved):
             trust = "edited"
+            if self._gate.review_first:
+                before = self._approved(note)
+                text = before.blocks.get(match.anchor) if before else None
+                if not text:
+                    return "proposed"
         return _shown(one, located.path, trust, text)
 
 

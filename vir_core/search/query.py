@@ -12,7 +12,7 @@ from vir_core.contract import Category, Hit, QueryReply, QueryRequest, RequestEr
 from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
 from vir_core.journal import Journal, Texts
 from vir_core.machine import MachineError, try_hold
-from vir_core.memory import Gate, Memory, build_gate, current_gate, observe
+from vir_core.memory import Gate, build_gate, current_gate, memory_of, observe
 from vir_core.search.answering import Answer, Current, Located, Shown, answer
 from vir_core.search.scan import Scan
 from vir_core.vault import (
@@ -94,6 +94,7 @@ class _Reader:
             gate,
             locate=self._locate,
             reread=self._reread,
+            approved=lambda note: self._text(gate.approved_text(note)),
             limit=request.limit,
             categories=request.category,
             projects=self._projects(request.project),
@@ -101,7 +102,7 @@ class _Reader:
 
     def _save_gate(self) -> None:
         """A gate that had to be built is kept for the next reader, when its writer is not just now at it."""
-        reading = self.journal.read(Memory)
+        reading = self.journal.read(memory_of(self.journal))
         _, content = build_gate(reading)
         self.journal.save_checkpoint(reading, {GATE: content})
 
@@ -113,7 +114,7 @@ class _Reader:
             if held is None:
                 return False
             with held:
-                memory = self.journal.read(Memory).projection
+                memory = self.journal.read(memory_of(self.journal)).projection
                 seen = walk(self.vault, SeenTable.load(self.state, self.vault.root))
                 bring_up_to_date(self.vault, memory, observe(memory, seen, {}), index, anew=True)
         except (MachineError, IndexUnusable, OSError):
@@ -123,7 +124,7 @@ class _Reader:
 
     def _without_index(self, request: QueryRequest, why: str) -> tuple[Answer, str]:
         """Everything read from the history and the note files, in memory."""
-        reading = self.journal.read(Memory)
+        reading = self.journal.read(memory_of(self.journal))
         gate, _ = build_gate(reading)
         seen = walk(self.vault, SeenTable())
         observation = observe(reading.projection, seen, {}, self.texts.has)
@@ -152,7 +153,7 @@ class _Reader:
     def _project_names(self) -> dict[str, str]:
         """Project id to display name, from one note of each project."""
         names: dict[str, str] = {}
-        for note in self.journal.read(Memory).projection.notes.values():
+        for note in self.journal.read(memory_of(self.journal)).projection.notes.values():
             if note.written is not None and note.written.project not in names:
                 text = self.texts.get(note.written.text)
                 if text is not None:
@@ -194,6 +195,15 @@ class _Reader:
         if self._seen is None:
             self._seen = SeenTable.load(self.state, self.vault.root) if self.state else SeenTable()
         return self._seen
+
+    def _text(self, digest: str) -> Current | None:
+        """The words of a text that a person approved."""
+        text = self.texts.get(digest) if digest else None
+        if text is None:
+            return None
+        note = parse(b"---\n---\n" + text.body, self.vault.config.prefix)
+        blocks = {block or kind: words for block, kind, words in passage_texts(note)}
+        return Current(blocks=blocks, words=lambda category: note_words(note, category))
 
     def _reread(self, path: str) -> Current | None:
         try:

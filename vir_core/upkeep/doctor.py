@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from vir_core.contract import Source as SourceName
 from vir_core.index import Index, passage_count
 from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
-from vir_core.memory import Census, Gate, Memory, Spool, counted, current_gate, take_census
+from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_of, take_census
 from vir_core.transcripts import Found, find
 from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
 
@@ -42,6 +42,7 @@ class Look(Struct, frozen=True, kw_only=True):
     vault: Vault | None
     standing: Standing | None
     gate: Gate | None
+    trusts: Mapping[str, Trust]
     seen: Seen | None
     census: Census | None
     textless: int
@@ -232,6 +233,7 @@ def _look(request: DoctorRequest) -> Look:
             vault=None,
             standing=None,
             gate=None,
+            trusts={},
             seen=None,
             census=None,
             textless=0,
@@ -247,14 +249,16 @@ def _look(request: DoctorRequest) -> Look:
         vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
     )
     gate, _ = current_gate(journal, state / "gate" if state else None)
+    trusts = gate.trusts()
     table = SeenTable.load(state, vault.root) if state else SeenTable()
     seen = walk(vault, table)
     return Look(
         vault=vault,
         standing=standing,
         gate=gate,
+        trusts=trusts,
         seen=seen,
-        census=take_census(gate.trusts(), seen, table.files),
+        census=take_census(trusts, seen, table.files),
         textless=_textless(vault, journal) if gate.marks.heads.keys() - {standing.device} else 0,
         index=_index_status(vault) if state else IndexStatus(state="missing", passages=0),
         sources=sources,
@@ -267,7 +271,7 @@ def _look(request: DoctorRequest) -> Look:
 def _textless(vault: Vault, journal: Journal) -> int:
     """Notes whose text has not arrived: what this device wrote is here, and without another's lines nothing is looked for."""
     has = Texts(vault.store).has
-    notes = journal.read(Memory).projection.notes.values()
+    notes = journal.read(memory_of(journal)).projection.notes.values()
     return sum(1 for note in notes if note.written is not None and not has(note.written.text))
 
 
@@ -308,7 +312,7 @@ def _vault_status(look: Look) -> VaultStatus | None:
     if look.vault is None or look.gate is None or look.census is None:
         return None
     census = look.census
-    trusts: list[Trust] = [value for note, value in look.gate.trusts().items() if note not in census.absent]
+    trusts: list[Trust] = [value for note, value in look.trusts.items() if note not in census.absent]
     complete = look.seen is not None and look.seen.complete
     return VaultStatus(
         path=str(look.vault.root),

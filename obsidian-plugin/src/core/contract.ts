@@ -28,8 +28,9 @@ export interface HistoryRequest {
 	readonly vault?: string;
 }
 
+/** An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else. */
 export interface InitRequest {
-	readonly vault: string;
+	readonly vault?: string;
 	readonly folder?: string;
 	readonly prefix?: string;
 	readonly moved?: boolean;
