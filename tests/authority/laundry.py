@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, uuid5
 from tests.ingest.conftest import World
 from vir_core import __version__
 from vir_core.journal import Draft, Journal
-from vir_core.memory import Memory, Rejected, values_of
+from vir_core.memory import Rejected, memory_of, values_of
 from vir_core.text import note_id
 from vir_core.vault import Vault, adopt, keep_secret, open_vault, parse
 
@@ -79,7 +79,8 @@ def reject(folder: Path, note: str, reason: str = "wrong", lessons: Sequence[str
     path = next(p for p in folder.rglob("*.md") if f'"{note}"' in p.read_text("utf-8"))
     values = values_of(parse(path.read_bytes()), keep_secret(vault), lessons) if reason in ("wrong", "private") else ()
     act = Rejected(reason=reason, lessons=tuple(lessons), values=values)
-    with journal_of(vault).writing("reject", Memory) as writer:
+    journal = journal_of(vault)
+    with journal.writing("reject", memory_of(journal)) as writer:
         writer.append([Draft("rejected", note, act, must=True)], kind="person", surface="cli")
 
 
