@@ -51,6 +51,7 @@ class Claim(Struct, frozen=True, array_like=True, gc=False):
     other: str = ""
     day: str = ""
     why: str = ""
+    origin: str = ""
     value: bool | int | str | None = None
     proof: Checked | None = None
 
@@ -66,10 +67,10 @@ class Standing(Struct, frozen=True):
     `heads` are the acts that no later one saw: what the next verdict carries as `after`. `open` is everything that withholds
     and may be taken back: what an admitting act names in `lifts`. `holds` are the names of the holds, without those that begin
     on a day; `unknown_act` among them is what only a newer version can take back. `waiting` are lines that admit and that no key proves here. `rejects` are rejects not taken
-    back, of the whole or of lessons, and `counted` the lines whose proof counts. `ends` is the first day on which the
-    subject no longer holds, `successor` the note that holds instead. `freed` are values of its statements that may be said
-    again, though the reject stands. `refused` are those of `struck` that say what was rejected in this note or another:
-    lessons, `summary` and `context`.
+    back, of the whole or of lessons, `noted` flags that were only written down (until something `lifts` them), and `counted` the
+    lines whose proof counts. `ends` is the first day on which the subject no longer holds, `successor` the note that holds
+    instead. `freed` are values of its statements that may be said again, though the reject stands. `refused` are those of
+    `struck` that say what was rejected in this note or another: lessons, `summary` and `context`.
     """
 
     verdict: Verdict = "none"
@@ -84,6 +85,7 @@ class Standing(Struct, frozen=True):
     struck: frozenset[str] = frozenset()
     waiting: tuple[Claim, ...] = ()
     rejects: tuple[Claim, ...] = ()
+    noted: tuple[Claim, ...] = ()
     counted: frozenset[str] = frozenset()
     ends: str = ""
     successor: str = ""
@@ -145,6 +147,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
     waiting: list[Claim] = []
     rejects: list[Claim] = []
     freed: set[str] = set()
+    noted: list[Claim] = []
     holds: set[str] = set()
     for claim in ordered:
         if claim.line in gone:
@@ -157,6 +160,9 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
             rejects.append(claim)
         if claim.act == "tombstone_lifted" and counts:
             freed.update(claim.lessons)
+        if claim.act == "flag_noted":
+            noted.append(claim)
+            continue
         if needs_proof(claim.act):
             if not counts:
                 waiting.append(claim)
@@ -184,6 +190,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
         struck=frozenset(lesson for claim in open for lesson in claim.struck),
         waiting=tuple(waiting),
         rejects=tuple(rejects),
+        noted=tuple(noted),
         counted=frozenset(by_line),
         freed=frozenset(freed),
         ends=ends.day if ends else "",
