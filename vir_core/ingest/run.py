@@ -300,7 +300,8 @@ def _distilled(batch: Sequence[Candidate], done: _Written, archive: Archive | No
             done.bytes += sum(file.bytes for file in candidate.thread.files)
             stage = "distil"
             condensed = condense(transcript)
-            distilled = Distilled(candidate, extract(condensed, facts, candidate.project.name))
+            named = msgspec.structs.replace(facts, title=transcript.title)
+            distilled = Distilled(candidate, extract(condensed, named, candidate.project.name))
             if archive is not None:
                 keeping.keep(archive, candidate, transcript, done.failed)
             yield distilled
@@ -411,8 +412,11 @@ def _reply(
 
 
 def _planned(one: Candidate) -> PlannedSession:
+    from vir_core.transcripts import names_of
+
     facts = one.facts
-    title = clean(facts.title or facts.first_prompt).strip().partition("\n")[0][:80]
+    title, prompt = names_of(facts)
+    title = clean(title or prompt).strip().partition("\n")[0][:80]
     return PlannedSession(
         session=one.key,
         path=facts.path,
