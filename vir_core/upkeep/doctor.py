@@ -28,7 +28,19 @@ from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
 from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_of, take_census
 from vir_core.transcripts import Found, find
-from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
+from vir_core.vault import (
+    NoVault,
+    Seen,
+    SeenFile,
+    SeenTable,
+    Standing,
+    Vault,
+    VaultError,
+    find_vault,
+    open_journal,
+    resolve,
+    walk,
+)
 
 KEPT_DAYS = 30
 """Days after which Claude Code deletes a transcript, by default."""
@@ -244,10 +256,8 @@ def _look(request: DoctorRequest) -> Look:
             no_vault=error,
         )
     standing = resolve(vault)
-    state = vault.readable_state() if standing.writable else None
-    journal = Journal(
-        vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
-    )
+    journal = open_journal(vault, standing)
+    state = journal.state
     gate, _ = current_gate(journal, state / "gate" if state else None)
     trusts = gate.trusts()
     table = SeenTable.load(state, vault.root) if state else SeenTable()

@@ -12,8 +12,7 @@ import msgspec
 from vir_core.contract import HistoryEntry, HistoryReply, HistoryRequest, RequestError, Trust
 from vir_core.journal import Journal, Line, Text, Texts
 from vir_core.memory import memory_of
-from vir_core.upkeep.opening import open_journal
-from vir_core.vault import find_vault
+from vir_core.vault import find_vault, open_journal
 
 _WHO = {"person": "You", "model": "A model", "vir": "vir"}
 _MUST_KNOW = "a newer vir decided something that this version does not know"
