@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vir_core.contract import (
+    ArchiveStatus,
     DoctorReply,
     Explained,
     HistoryReply,
@@ -53,6 +54,7 @@ SKIP_WORDS: Mapping[str, str] = {
     "given": "belong to projects that another vault has",
     "active": "are still going on; a run takes them when they have rested for ten minutes",
 }
+STATE_WORDS: Mapping[str, str] = {"gone": "its file is gone; what was kept of it stays"}
 KEPT_WORDS: Mapping[str, str] = {
     "edited": "you changed it",
     "judged": "you judged it",
@@ -211,13 +213,15 @@ def _explained(page: Explained) -> str:
     info = page.session
     when = " to ".join(part[:16].replace("T", " ") for part in (info.started, info.ended) if part) or "no date"
     lines = [line(page.what), ""]
-    lines += [f"session   {line(page.key)}", f"file      {line(info.path)}"]
+    lines += [f"session   {line(page.key)}", f"file      {line(info.path) or 'gone'}"]
     lines += [f"          {line(path)}" for path in page.files if path != info.path]
     lines += [f"project   {line(info.project)}  ({line(info.cwd) or 'no folder recorded'})", f"when      {when}"]
-    state = info.reason or info.state
+    state = STATE_WORDS.get(info.state) or info.reason or info.state
     lines.append(f"standing  {SKIP_WORDS.get(state, DRIVER_WORDS.get(state, state))}")
     if page.note:
         lines.append(f"note      {line(page.note)}")
+    if page.archived:
+        lines.append(f"copy      {line(page.archived)}")
     if page.parent:
         lines.append(f"started by {line(page.parent)}")
     if page.follows:
@@ -293,7 +297,7 @@ def _sessions(reply: SessionsReply) -> str:
     for item in reply.sessions:
         when = (item.ended or item.started)[:16].replace("T", " ") or "no date"
         what = DRIVER_WORDS.get(item.driver, item.driver)
-        state = item.reason or item.state
+        state = STATE_WORDS.get(item.state) or item.reason or item.state
         lines.append(
             f"{when}  {line(short[item.session]):<{width}}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
         )
@@ -347,16 +351,35 @@ def _doctor(reply: DoctorReply) -> str:
         lines.append(f"search    {reply.index.state}, {count(reply.index.passages, 'passage')}")
     for source in reply.sources:
         age = f", oldest {source.oldest_days:.0f} days" if source.oldest_days is not None else ""
+        if source.days_left is not None:
+            age += f"; {source.waiting} not read yet, deleted in {source.days_left:.0f} days at the earliest"
         lines.append(
             f"{source.source:<9} {line(source.path)}: "
             + (f"{count(source.files, 'file')}{age}" if source.found else "not found")
         )
+    if reply.archive and (reply.archive.sessions or reply.archive.keep in ("1y", "forever")):
+        lines.append(f"copies    {_copies(reply.archive)}")
     lines.append(f"last run  {(reply.last_run or 'never')[:16].replace('T', ' ')}")
     if not reply.problems:
         lines.append("No problems.")
     for problem in reply.problems:
         lines += ["", f"! {line(problem.what)}", f"  why: {line(problem.why)}", f"  fix: {line(problem.fix)}"]
     return "\n".join(lines)
+
+
+KEEP_WORDS: Mapping[str, str] = {
+    "": "no new ones are made",
+    "off": "no new ones are made",
+    "1y": "kept for a year",
+    "forever": "kept for ever",
+}
+
+
+def _copies(archive: ArchiveStatus) -> str:
+    held = f"{count(archive.sessions, 'session')}, {size(archive.bytes)}"
+    if archive.oldest_days is not None:
+        held += f", oldest {archive.oldest_days:.0f} days"
+    return f"{line(archive.path)}: {held} ({KEEP_WORDS[archive.keep]})"
 
 
 def _history(reply: HistoryReply) -> str:

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from vir_core.contract import Explained, SessionInfo, SourceLine
+from vir_core.ingest.gone import NoteHeader
 from vir_core.ingest.named import find_session
 from vir_core.ingest.sources import Sources
 from vir_core.ingest.standing import session_key, wanted
 from vir_core.memory import Memory
 from vir_core.transcripts import (
     HUMAN_PROMPTS,
+    Archive,
     NotASession,
     SessionFacts,
     Thread,
@@ -19,6 +21,7 @@ from vir_core.transcripts import (
     read_turns,
     scrub_all,
     telling_lines,
+    usage_of,
 )
 
 SHOWN = 160
@@ -71,16 +74,19 @@ _CHANGES: Mapping[str, tuple[str, ...]] = {
 Info = Callable[[SessionFacts, Thread], SessionInfo]
 
 
-def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: Callable[[str], str]) -> Explained:
-    """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; `note_path`
-    gives the path of a note by id. Raises `RequestError` when none or several are called so."""
+def explain(word: str, sources: Sources, memory: Memory, info: Info, header: NoteHeader, archive: Archive) -> Explained:
+    """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; a session whose
+    file cannot be read now shows what its copy holds. Raises `RequestError` when none or several are called so."""
     thread, facts = find_session(word, sources.lineage.threads, memory)
     key = session_key(thread, memory)
     shown = info(facts, thread)
     turns, trouble = _turns(facts)
+    copied = archive.path(key).is_file()
+    if trouble and copied and (copy := archive.get(key)):
+        turns = copy.transcript.turns
     prompts = [turn.text for turn in turns if turn.kind in HUMAN_PROMPTS][:PROMPTS]
     lines = [] if trouble else list(telling_lines(facts))
-    texts = _clean([*(line.text for line in lines), *prompts])
+    texts = shortened([*(line.text for line in lines), *prompts])
     settled = memory.sessions.get(key)
     lineage = sources.lineage
     children = sorted(child for child, parent in lineage.parents.items() if parent == thread.key)
@@ -95,18 +101,19 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: 
         ),
         changes=(*_changes(facts, shown, key), *trouble),
         turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
-        tokens=_tokens(facts),
+        tokens=_tokens(thread),
         prompts=tuple(texts[len(lines) :]),
         files=tuple(file.path for file in thread.files),
         parent=lineage.parents.get(thread.key, "") or (f"{facts.source}:{facts.parent}" if facts.parent else ""),
         children=tuple(children[:CHILDREN]),
         follows=lineage.follows.get(thread.key, "") or (f"{facts.source}:{facts.follows}" if facts.follows else ""),
-        note=note_path(settled.note) if settled is not None and settled.note else "",
+        note=header(settled.note).get("path", "") if settled is not None and settled.note else "",
+        archived=str(archive.path(key)) if copied else "",
     )
 
 
-def _tokens(facts: SessionFacts) -> dict[str, int]:
-    used = facts.usage
+def _tokens(thread: Thread) -> dict[str, int]:
+    used = usage_of(thread)
     counts = {"fresh": used.fresh, "written": used.written, "cached": used.cached, "output": used.output}
     return counts if any(counts.values()) else {}
 
@@ -133,7 +140,7 @@ def _changes(facts: SessionFacts, shown: SessionInfo, key: str) -> Iterator[str]
         yield f"To have it distilled as it is: `vir_core run --session {key}`, or `--driver {facts.driver}` for all like it."
 
 
-def _clean(texts: list[str]) -> list[str]:
+def shortened(texts: list[str]) -> list[str]:
     """Shortened, and without what nobody should read over a shoulder."""
     short = tuple(" ".join(text[:2_000].split()) for text in texts)
     cleaned, _ = scrub_all(short)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.named import find_session
 from vir_core.ingest.policy import Policy
-from vir_core.ingest.standing import TAKEN, gained, resting, session_key, wanted
+from vir_core.ingest.standing import TAKEN, gained, resting, session_key, waits, wanted
 from vir_core.memory import Memory, Observation
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
@@ -37,12 +37,14 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """`take` newest first. Every file of the lineage is in exactly one of take, kept, unchanged or skipped."""
+    """`take` newest first. Every file of the lineage is in exactly one of take, kept, unchanged or skipped. `waiting` are the
+    sessions that a run without any filter would take now or later, those of `take` among them."""
 
     take: tuple[Candidate, ...]
     kept: tuple[KeptNote, ...]
     unchanged: int
     skipped: Mapping[str, int]
+    waiting: tuple[Thread, ...] = ()
 
 
 def duration(text: str) -> timedelta:
@@ -114,6 +116,8 @@ def plan_run(
         plan.skip("copy", len(thread.files) - 1)
         key = session_key(thread, memory)
         hit = thread.key in asked
+        if wanted(facts) and not policy.skips(projects[facts.path], named=True) and waits(thread, memory):
+            plan.waiting.append(thread)
         if asked and not hit:
             plan.skip("not_asked")
         elif not hit and not wanted(facts, drivers):
@@ -192,6 +196,7 @@ class _Plan:
         self.take: list[Candidate] = []
         self.kept: list[KeptNote] = []
         self.unchanged = 0
+        self.waiting: list[Thread] = []
         self.skipped: Counter[str] = Counter()
 
     def skip(self, reason: str, number: int = 1) -> None:
@@ -207,4 +212,5 @@ class _Plan:
             kept=tuple(self.kept),
             unchanged=self.unchanged,
             skipped=dict(sorted(self.skipped.items())),
+            waiting=tuple(self.waiting),
         )

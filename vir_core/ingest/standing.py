@@ -34,6 +34,12 @@ def session_key(thread: Thread, memory: Memory) -> str:
     return memory.root_of(thread.key)
 
 
+def waits(thread: Thread, memory: Memory) -> bool:
+    """Whether no run has settled what the session holds."""
+    settled = memory.sessions.get(session_key(thread, memory))
+    return settled is None or not settled.outcome or gained(thread.speaker, settled)
+
+
 def gained(facts: SessionFacts, settled: SessionState) -> bool:
     """Whether more was said than the session's outcome knew. The agent's answer counts: a run may fall between a prompt and
     its answer, and then the session holds what the outcome did not know, without another prompt ever coming. Only growth

@@ -82,6 +82,7 @@ TABLE: dict[str, Verb] = {
                 "session": "only this session (id, the beginning of one, key or file), also when it was settled before; may be repeated",
                 "dry_run": "write nothing, say what would be read",
                 "accept_removed": "many notes are gone because you deleted them: go on",
+                "archive": "from now on keep a copy of each session read, without secrets, for a year or for ever; or none",
             },
             progresses=True,
             heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy"}),
