@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vir_core import __version__
 from vir_core.contract import Failure, Keep, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
 from vir_core.index import Index, IndexUnusable, bring_up_to_date
 from vir_core.ingest import keeping
@@ -37,8 +36,9 @@ from vir_core.vault import (
     Vault,
     adopt,
     find_vault,
+    open_journal,
+    open_own_journal,
     path_key,
-    resolve,
     walk,
     write_config,
 )
@@ -82,7 +82,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
     vault = find_vault(request.vault, environ, Path.cwd())
     tell = progress or _silent
     if request.dry_run:
-        house = _open(vault, resolve(vault).device, has_state=vault.state.is_dir())
+        house = _open(vault, open_journal(vault))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         return _reply(request, vault, sources, plan, started, planned=plan.take)
@@ -95,13 +95,13 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         if killed:
             _sweep(vault)
         vault = _choosing(vault, request.archive)
-        house = _open(vault, device)
+        house = _open(vault, open_own_journal(vault, device))
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
         refused: list[Failure] = []
         _catch_up(house)
         if _kept_promises(house, refused):
-            house = _open(vault, device)
+            house = _open(vault, open_own_journal(vault, device))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         written = _write(house, plan, tell)
@@ -146,16 +146,9 @@ class _Written(Struct):
     reading: Reading[Memory] | None = None
 
 
-def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
+def _open(vault: Vault, journal: Journal) -> _House:
     """Catches up with the journal and looks at every note. Raises `JournalError`, `VaultError`."""
-    journal = Journal(
-        vault.store,
-        vault.state if has_state else None,
-        vault=vault.id,
-        device=device,
-        core=__version__,
-        former=vault.config.was,
-    )
+    device = journal.device
     reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)

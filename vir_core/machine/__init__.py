@@ -22,6 +22,7 @@ from vir_core.machine.files import (
 from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+from vir_core.machine.terminal import Terminal, open_terminal
 
 __all__ = [
     "ABSENT",
@@ -34,6 +35,7 @@ __all__ = [
     "Holder",
     "MachineError",
     "StorageError",
+    "Terminal",
     "append",
     "claude_projects_dirs",
     "codex_home_dirs",
@@ -41,6 +43,7 @@ __all__ = [
     "hold",
     "holder_of",
     "make_dirs",
+    "open_terminal",
     "read_bytes",
     "rename_no_replace",
     "sha256",

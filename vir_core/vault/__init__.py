@@ -26,6 +26,7 @@ from vir_core.vault.note import (
     plain,
     render,
 )
+from vir_core.vault.opening import open_journal, open_own_journal
 from vir_core.vault.registry import Entry, Standing, adopt, copy_refused, read_registry, registry_path, resolve
 from vir_core.vault.seen import SEEN, Seen, SeenFile, SeenTable, look_at, walk
 
@@ -66,6 +67,8 @@ __all__ = [
     "normal",
     "note_path",
     "note_words",
+    "open_journal",
+    "open_own_journal",
     "open_vault",
     "parse",
     "parse_config",
