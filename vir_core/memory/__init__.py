@@ -25,6 +25,7 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
     Superseded,
+    TombstoneLifted,
 )
 from vir_core.memory.facts import (
     REVIEW_FIRST,
@@ -35,6 +36,7 @@ from vir_core.memory.facts import (
     SessionState,
     Written,
     actions,
+    likes_of,
     memory_of,
     trusted_root,
     understands,
@@ -56,10 +58,13 @@ from vir_core.memory.shown import (
 )
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.standing import Claim, Setting, Standing
+from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
 from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
+    "PLACES",
     "PLAIN",
     "REVIEW_FIRST",
     "ROW_BYTES",
@@ -77,6 +82,8 @@ __all__ = [
     "Held",
     "KeyEnrolled",
     "KeyRevoked",
+    "Laid",
+    "LessonRef",
     "Life",
     "Lifted",
     "LinesGivenUp",
@@ -101,10 +108,14 @@ __all__ = [
     "Span",
     "Spool",
     "Standing",
+    "Statement",
     "Superseded",
+    "TombstoneLifted",
+    "Tombstones",
     "TrustFacts",
     "Written",
     "actions",
+    "bare",
     "build_gate",
     "counted",
     "counted_shown",
@@ -117,6 +128,7 @@ __all__ = [
     "is_of_one_file",
     "is_project_id",
     "keep",
+    "likes_of",
     "load_gate",
     "memory_of",
     "observe",
@@ -127,9 +139,11 @@ __all__ = [
     "shown_counts",
     "shown_words",
     "stamp_of",
+    "statements_of",
     "take_census",
     "today",
     "trust",
     "trusted_root",
     "understands",
+    "values_of",
 ]
