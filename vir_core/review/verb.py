@@ -41,7 +41,8 @@ def _judge(request: ReviewRequest, ask: Ask | None) -> ReviewReply:
     memory = house.memory()
     may_judge(memory)
     decisions, refused, found = decided(request, request.action, house, memory)
-    house, proofs = _proven(request, house, memory, decisions, ask)
+    needed = any(needs_proof(one.action) or _ends_a_verdict(one, found) for one in decisions)
+    house, proofs = _proven(request, house, memory, decisions, ask, needed=needed)
     by = "person" if proofs or not caller_of_environment() else "model"
     outcome = commit(house, Commit(decisions, proofs, found, by, "cli"))
     return judged(house, request.action, outcome, refused)
@@ -115,10 +116,15 @@ def last_judged(memory: Memory) -> list[str]:
 
 
 def _proven(
-    request: ReviewRequest, house: House, memory: Memory, decisions: Sequence[Decision], ask: Ask | None
+    request: ReviewRequest,
+    house: House,
+    memory: Memory,
+    decisions: Sequence[Decision],
+    ask: Ask | None,
+    *,
+    needed: bool,
 ) -> tuple[House, Sequence[Raw]]:
     """The proof of each decision, none where none is needed and none was given; and the vault with the keys it has by then."""
-    needed = any(needs_proof(decision.action) for decision in decisions)
     if ask is not None:
         here = keys_here(house, memory)
         if here:
@@ -139,6 +145,12 @@ def _proven(
     if needed:
         raise _human_required(request, memory, asked=ask is not None)
     return house, ()
+
+
+def _ends_a_verdict(decision: Decision, found: Mapping[str, Found]) -> bool:
+    """Whether it says the end of what a person judged, which only a person may."""
+    known = found.get(decision.subject)
+    return decision.verb in ("supersede", "expire") and known is not None and known.standing.verdict != "none"
 
 
 def _human_required(request: ReviewRequest, memory: Memory, *, asked: bool) -> HumanRequired:
