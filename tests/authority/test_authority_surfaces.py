@@ -18,8 +18,7 @@ from vir_core.authority import KeyFolder, Signer
 from vir_core.contract import ReviewReply, ReviewRequest
 from vir_core.memory import memory_of
 from vir_core.review import Conflict, HumanRequired, review
-from vir_core.upkeep.opening import open_journal
-from vir_core.vault import open_vault
+from vir_core.vault import open_journal, open_vault
 
 ACTS: list[tuple[str, ...]] = [
     ("approve", "{plain}"),
@@ -249,6 +248,7 @@ def sent_back(stage: Stage, signed: dict[str, Any]) -> ReviewReply:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: "-".join(act[:2]))
 def test_what_was_prepared_and_signed_counts_once_and_only_as_it_was_signed(stage: Stage, act: tuple[str, ...]) -> None:
     before, tree = stage.trusts(), stage.world.tree()

@@ -12,8 +12,7 @@ from vir_core.contract import FlagReply, FlagRequest, ReviewReply, ReviewRequest
 from vir_core.journal import Draft, Texts
 from vir_core.memory import NoteWritten, memory_of
 from vir_core.review import flag, review
-from vir_core.upkeep.opening import open_journal
-from vir_core.vault import open_vault
+from vir_core.vault import open_journal, open_vault
 
 NOTE = "n95535f35c3f77d3"
 ABOUT = "why does the ingest worker hang"

@@ -123,7 +123,13 @@ def _decision(
         why = why_text(payload.subject, request.why)
         if why is None or why.digest != data["why"]:
             raise RequestError("The reason is not the one that was signed.", "Send `why` as it was prepared.")
-        texts = (why,)
+        texts = (*texts, why)
+    if payload.verb == "rejected" and data.get("text"):
+        if note.text.digest != data["text"]:
+            return Refused(
+                id=payload.subject, reason="conflict", message="Its file was changed since you saw it; look again."
+            )
+        texts = (*texts, note.text)
     verb = "strike" if data.get("struck") else _VERBS[payload.verb]
     return Decision(
         verb=verb, action=payload.verb, subject=payload.subject, data=data, title=note.title, texts=tuple(texts)
