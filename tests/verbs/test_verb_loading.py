@@ -26,7 +26,6 @@ HEAVY = frozenset(
         "ruamel",
         "kingfisher_sdk",
         "cryptography",
-        "onnxruntime",
         "regex",
         "anthropic",
         "asyncio",

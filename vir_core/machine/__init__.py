@@ -21,11 +21,15 @@ from vir_core.machine.files import (
 )
 from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
+from vir_core.machine.ownrun import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, OwnRun, is_own_prompt, own_run
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
 
 __all__ = [
     "ABSENT",
     "ANYTHING",
+    "OWN_ENTRYPOINT",
+    "OWN_FIRST_LINE",
+    "OWN_SIGNATURE",
     "Busy",
     "Changed",
     "Expect",
@@ -33,6 +37,7 @@ __all__ = [
     "Held",
     "Holder",
     "MachineError",
+    "OwnRun",
     "StorageError",
     "append",
     "claude_projects_dirs",
@@ -40,7 +45,9 @@ __all__ = [
     "file_id",
     "hold",
     "holder_of",
+    "is_own_prompt",
     "make_dirs",
+    "own_run",
     "read_bytes",
     "rename_no_replace",
     "sha256",
