@@ -105,11 +105,21 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 class Held(Struct, frozen=True, kw_only=True):
     """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
-    resembles, `why` the digest of a text with the person's words."""
+    resembles, `why` the digest of a text with the person's words. `origin` is who said so, a session's key or
+    `<surface>@<device>`, so that many from one can be asked about as one."""
 
     reason: str = ""
     like: str = ""
     why: str = ""
+    origin: str = ""
+
+
+class FlagNoted(Struct, frozen=True, kw_only=True):
+    """A flag beyond those that one origin may have open at a time: written down and asked about with the others, and the note
+    stays in service."""
+
+    why: str = ""
+    origin: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):

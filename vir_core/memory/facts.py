@@ -25,6 +25,7 @@ from vir_core.memory.acts import (
     Approved,
     AuthorityStartedOver,
     Expired,
+    FlagNoted,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -140,6 +141,8 @@ class State(Struct):
 REVIEW_FIRST = "review_first"
 REVIEW_POLICY = f"policy:{REVIEW_FIRST}"
 
+_MOST_SEEN = 30_000
+
 _PART = struct.Struct(">Q")
 
 # Two orders of reading give the same bytes too.
@@ -155,6 +158,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("approved", Approved),
         ("rejected", Rejected),
         ("held", Held),
+        ("flag_noted", FlagNoted),
         ("lifted", Lifted),
         ("adopted", Adopted),
         ("superseded", Superseded),
@@ -272,6 +276,24 @@ class Memory:
         if not note.claims:
             return UNJUDGED
         return resolve(note.claims, self.keys, written=note.written.stamp if note.written else ZERO)
+
+    def signatures_of(self, public: str) -> tuple[str, ...]:
+        """The signatures that this key (hex) is known to have made, newest line first: what revoking it must name. Not more
+        than fit a line, which is more than a person gives in a lifetime; the oldest would be asked about again."""
+        claims = [claim for note in self._notes.values() for claim in note.claims]
+        claims += [claim for others in self.state.others.values() for claim in others]
+        known = [(one.at, one.proof.sig) for one in claims if one.proof is not None and one.proof.key == public]
+        for one in (*self.state.enrolments, *self.state.revocations):
+            if one.proof.key == public:
+                known.append((one.at, one.proof.sig))
+        return tuple(dict.fromkeys(sig for _, sig in sorted(known, reverse=True)))[:_MOST_SEEN]
+
+    @property
+    def policy_needs(self) -> str:
+        """The version that is needed to know what was set for the whole vault; empty when this one knows. Until then verdicts
+        and publishing wait, and reading goes on."""
+        about_all = ("policy:", "k", "v")
+        return max((core for subject, core in self.state.newer.items() if subject.startswith(about_all)), default="")
 
     def policy(self, name: str) -> Setting:
         """What a person set for the whole vault, under `policy:<name>`."""
@@ -527,7 +549,12 @@ class Memory:
         )
 
     def _apply_held(self, line: Line, act: Held) -> None:
-        self._judge(line, hold=hold_of(act), proven=True, reason=act.reason, other=act.like, why=act.why)
+        self._judge(
+            line, hold=hold_of(act), proven=True, reason=act.reason, other=act.like, why=act.why, origin=act.origin
+        )
+
+    def _apply_flag_noted(self, line: Line, act: FlagNoted) -> None:
+        self._judge(line, why=act.why, origin=act.origin)
 
     def _apply_superseded(self, line: Line, act: Superseded) -> None:
         self._judge(

@@ -22,6 +22,7 @@ from vir_core.journal import Journal, Line, Marks, Reading, Tail
 from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
 from vir_core.memory.acts import (
     AuthorityStartedOver,
+    FlagNoted,
     Held,
     LinesGivenUp,
     NotesUndone,
@@ -234,6 +235,7 @@ class Gate:
                 | LinesGivenUp()
                 | ProjectDecided()
                 | AuthorityStartedOver()
+                | FlagNoted()
             ):
                 pass
             case _:

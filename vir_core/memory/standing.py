@@ -49,6 +49,7 @@ class Claim(Struct, frozen=True, array_like=True, gc=False):
     other: str = ""
     day: str = ""
     why: str = ""
+    origin: str = ""
     value: bool | int | str | None = None
     proof: Checked | None = None
 
@@ -64,7 +65,7 @@ class Standing(Struct, frozen=True):
     `heads` are the acts that no later one saw: what the next verdict carries as `after`. `open` is everything that withholds
     and may be taken back: what an admitting act names in `lifts`. `holds` are the names of the holds, without those that begin
     on a day; `unknown_act` among them is what only a newer version can take back. `waiting` are lines that admit and that no key proves here. `rejects` are rejects not taken
-    back, of the whole or of lessons, and `counted` the lines whose proof counts. `ends` is the first day on which the
+    back, of the whole or of lessons, `noted` flags that were only written down (until something `lifts` them), and `counted` the lines whose proof counts. `ends` is the first day on which the
     subject no longer holds, `successor` the note that holds instead.
     """
 
@@ -80,6 +81,7 @@ class Standing(Struct, frozen=True):
     struck: frozenset[str] = frozenset()
     waiting: tuple[Claim, ...] = ()
     rejects: tuple[Claim, ...] = ()
+    noted: tuple[Claim, ...] = ()
     counted: frozenset[str] = frozenset()
     ends: str = ""
     successor: str = ""
@@ -137,6 +139,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
     open: list[Claim] = []
     waiting: list[Claim] = []
     rejects: list[Claim] = []
+    noted: list[Claim] = []
     holds: set[str] = set()
     for claim in ordered:
         if claim.line in gone:
@@ -147,6 +150,9 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
             continue
         if claim.act == "rejected":
             rejects.append(claim)
+        if claim.act == "flag_noted":
+            noted.append(claim)
+            continue
         if needs_proof(claim.act):
             if not counts:
                 waiting.append(claim)
@@ -174,6 +180,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
         struck=frozenset(lesson for claim in open for lesson in claim.struck),
         waiting=tuple(waiting),
         rejects=tuple(rejects),
+        noted=tuple(noted),
         counted=frozenset(by_line),
         ends=ends.day if ends else "",
         successor=next((claim.other for claim in open if claim.act == "superseded" and claim.day == ends.day), "")
