@@ -23,6 +23,7 @@ from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.ownrun import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, OwnRun, is_own_prompt, own_run
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+from vir_core.machine.terminal import Terminal, open_terminal
 
 __all__ = [
     "ABSENT",
@@ -39,6 +40,7 @@ __all__ = [
     "MachineError",
     "OwnRun",
     "StorageError",
+    "Terminal",
     "append",
     "claude_projects_dirs",
     "codex_home_dirs",
@@ -47,6 +49,7 @@ __all__ = [
     "holder_of",
     "is_own_prompt",
     "make_dirs",
+    "open_terminal",
     "own_run",
     "read_bytes",
     "rename_no_replace",

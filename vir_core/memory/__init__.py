@@ -41,6 +41,7 @@ from vir_core.memory.facts import (
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.life import Life, entries_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.standing import Claim, Setting, Standing
@@ -64,6 +65,7 @@ __all__ = [
     "Held",
     "KeyEnrolled",
     "KeyRevoked",
+    "Life",
     "Lifted",
     "LinesGivenUp",
     "Memory",
@@ -94,6 +96,7 @@ __all__ = [
     "build_gate",
     "counted",
     "current_gate",
+    "entries_of",
     "is_day",
     "is_of_one_file",
     "keep",
