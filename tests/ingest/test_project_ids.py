@@ -71,7 +71,7 @@ def test_notes_and_decisions_follow_a_project_that_becomes_a_repository_and_gets
     assert [line["data"]["into"] for line in joins(world)] == ids[1:]
     assert {path for path in world.tree() if path.endswith(".md")} == tree
     for word in (*ids, "lighthouse"):
-        hits = world.ask("why does the ingest worker hang", project=(word,)).hits
+        hits = world.ask(written.title, project=(word,)).hits
         assert [hit.id for hit in hits] == [written.id], word
     for word in ids:
         [again] = lighthouse(world, include=(word,))

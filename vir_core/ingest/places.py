@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vir_core.machine import ANYTHING, MachineError, state_home, write_atomic
 from vir_core.text import project_id
-from vir_core.transcripts import Project, SessionFacts, named_project, normal_path, project_of
+from vir_core.transcripts import Project, SessionFacts, look_again, named_project, normal_path, project_of
 
 PLACES = "places"
 
@@ -29,6 +29,7 @@ class Places:
     with the id it has now. A folder becomes a repository, and a repository gets a remote; what was decided stays decided."""
 
     def __init__(self, sessions: Iterable[SessionFacts], device: str) -> None:
+        look_again()
         self._device = device
         self._remotes = {normal_path(facts.cwd): facts.remote for facts in sessions if facts.remote}
         self._known = _load()

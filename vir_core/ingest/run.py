@@ -248,11 +248,12 @@ def _join_projects(house: _House, sources: Sources, places: Places) -> None:
     if not places.learnt or not places.formers:
         return
     memory = house.reading.projection
-    known = {note.written.project for note in memory.notes.values() if note.written} | set(memory.projects)
+    named = {note.written.project for note in memory.notes.values() if note.written} | set(memory.projects)
+    present = {memory.root_project(id) for id in named}
     drafts = [
         Draft(action="project_joined", subject=old, data=ProjectJoined(into=new))
         for old, new in sorted(places.formers.items())
-        if old in known and memory.root_project(old) != memory.root_project(new)
+        if old in present and memory.root_project(new) != old
     ]
     if drafts:
         with house.journal.writing("run", memory_of(house.journal)) as writer:
