@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vir_core import __version__
-from vir_core.contract import Failure, Keep, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
+from vir_core.contract import (
+    Failure,
+    HeldNote,
+    Keep,
+    KeptNote,
+    PlannedSession,
+    Progress,
+    RunReply,
+    RunRequest,
+    WrittenNote,
+)
 from vir_core.index import Index, IndexUnusable, bring_up_to_date
 from vir_core.ingest import keeping
+from vir_core.ingest.comparing import Comparer, after, keep_compared, plan_pairs, read_compared
 from vir_core.ingest.places import Places
 from vir_core.ingest.projects import read_policy
+from vir_core.ingest.refusing import Likeness, held_line
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.standing import session_key, waits
@@ -47,8 +58,9 @@ from vir_core.vault import (
     Vault,
     adopt,
     find_vault,
+    open_journal,
+    open_own_journal,
     path_key,
-    resolve,
     walk,
     write_config,
 )
@@ -92,7 +104,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
     vault = find_vault(request.vault, environ, Path.cwd())
     tell = progress or _silent
     if request.dry_run:
-        house = _open(vault, resolve(vault).device, has_state=vault.state.is_dir())
+        house = _open(vault, open_journal(vault))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         return _reply(request, vault, sources, plan, started, planned=plan.take)
@@ -105,13 +117,13 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         if killed:
             _sweep(vault)
         vault = _choosing(vault, request.archive)
-        house = _open(vault, device)
+        house = _open(vault, open_own_journal(vault, device))
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
         refused: list[Failure] = []
         _catch_up(house)
         if _kept_promises(house, refused):
-            house = _open(vault, device)
+            house = _open(vault, open_own_journal(vault, device))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         written = _write(house, plan, tell)
@@ -119,6 +131,8 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _note_pass(house, sources, plan, written)
         keeping.rotate(vault, written.failed)
         _index(house, written, tell)
+        if _compare(house, written):
+            _index(house, written, tell)
     return _reply(request, vault, sources, plan, started, written=written)
 
 
@@ -150,22 +164,18 @@ class _Written(Struct):
     notes: list[WrittenNote] = []
     kept: list[KeptNote] = []
     failed: list[Failure] = []
+    held: list[HeldNote] = []
     nothing: int = 0
+    refused: int = 0
+    lessons_refused: int = 0
     lines: int = 0
     bytes: int = 0
     reading: Reading[Memory] | None = None
 
 
-def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
+def _open(vault: Vault, journal: Journal) -> _House:
     """Catches up with the journal and looks at every note. Raises `JournalError`, `VaultError`."""
-    journal = Journal(
-        vault.store,
-        vault.state if has_state else None,
-        vault=vault.id,
-        device=device,
-        core=__version__,
-        former=vault.config.was,
-    )
+    device = journal.device
     reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
@@ -277,6 +287,8 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
         done.kept += outcome.kept
         done.failed += outcome.failed
         done.nothing += outcome.nothing
+        done.refused += outcome.refused
+        done.lessons_refused += outcome.lessons_refused
         done.lines += outcome.lines
         if desk.reading is not None:
             house.reading = done.reading = desk.reading
@@ -288,6 +300,7 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
 def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     act = RunFinished(
         written=len(done.notes),
         kept=len(plan.kept) + len(done.kept),
@@ -349,6 +362,35 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
+def _compare(house: _House, done: _Written) -> bool:
+    """Takes notes out of service that resemble what was rejected on another device, or after they were written. True when
+    it did."""
+    memory, state = house.reading.projection, house.vault.state
+    if not memory.tombstones():
+        return False
+    before = read_compared(state)
+    pairs = plan_pairs(memory, before, {note.id for note in done.notes})
+    held: dict[str, Likeness] = {}
+    if pairs.laid or pairs.arrived:
+        seen = walk(house.vault, house.seen.table)
+        observation = _observed(house.vault, house.reading, seen, house.before, house.device)
+        held = Comparer(house.vault, memory, observation, Index(state / "index")).find(pairs)
+        if held:
+            with house.journal.writing("run", memory_of(house.journal)) as writer:
+                writer.append([held_line(note, like) for note, like in sorted(held.items())], kind="vir", surface="run")
+                house.reading = writer.reading
+            done.lines += len(held)
+            paths = {note: observation.present[note].path for note in held}
+            done.held += [
+                HeldNote(id=note, path=paths[note], resembles=like.like) for note, like in sorted(held.items())
+            ]
+    try:
+        keep_compared(state, before, after(memory))
+    except MachineError as error:
+        done.failed.append(Failure(path=str(state), stage="index", message=error.message))
+    return bool(held)
+
+
 def _remember(house: _House, seen: Seen) -> None:
     """Saves what lies where. A note in the cloud keeps its row: without it, it would look deleted to the next run."""
     away = house.observation.away
@@ -372,6 +414,7 @@ def _reply(
     done = written or _Written()
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     skipped["not_a_session"] += len(sources.others)
     return RunReply(
         vault=str(vault.root),
@@ -382,6 +425,8 @@ def _reply(
         written=tuple(done.notes),
         kept=(*plan.kept, *done.kept),
         unchanged=plan.unchanged,
+        held=tuple(done.held),
+        refused=done.lessons_refused,
         failed=(*sources.failures, *done.failed),
         dry_run=request.dry_run,
         planned=tuple(_planned(one) for one in planned),

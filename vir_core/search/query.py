@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 
-from vir_core import __version__
 from vir_core.contract import Category, Hit, QueryReply, QueryRequest, RequestError
 from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
-from vir_core.journal import Journal, Texts
+from vir_core.journal import Texts
 from vir_core.machine import MachineError, try_hold
 from vir_core.memory import Gate, Memory, build_gate, current_gate, memory_of, observe
 from vir_core.search.answering import Answer, Current, Located, Shown, answer
@@ -22,9 +21,9 @@ from vir_core.vault import (
     find_vault,
     look_at,
     note_words,
+    open_journal,
     parse,
     passage_texts,
-    resolve,
     walk,
 )
 
@@ -54,17 +53,8 @@ class _Reader:
 
     def __init__(self, vault: Vault) -> None:
         self.vault = vault
-        standing = resolve(vault)
-        # A copy shares its id with the vault this machine knows, whose caches say nothing about it.
-        self.state = vault.readable_state() if standing.writable else None
-        self.journal = Journal(
-            vault.store,
-            self.state,
-            vault=vault.id,
-            device=standing.device,
-            core=__version__,
-            former=vault.config.was,
-        )
+        self.journal = open_journal(vault)
+        self.state = self.journal.state
         self.texts = Texts(vault.store)
         self._seen: SeenTable | None = None
         self._walked: Mapping[str, str] | None = None

@@ -8,8 +8,7 @@ from pathlib import Path
 from vir_core.contract import HistoryReply, HistoryRequest, RequestError, Trust
 from vir_core.journal import Journal, Texts
 from vir_core.memory import Life, entries_of, memory_of
-from vir_core.upkeep.opening import open_journal
-from vir_core.vault import find_vault
+from vir_core.vault import find_vault, open_journal
 
 
 def history(request: HistoryRequest) -> HistoryReply:
