@@ -39,6 +39,13 @@ OTHER_NOTE = note_line(OTHER, words=OTHER_WORDS)
 BEFORE = (note_line(), OTHER_NOTE, ROOT_LINE)
 
 
+VALUE = "ab" * 12
+REPEATED = note_line(
+    OTHER, words=OTHER_WORDS, when=2, lessons=[{"id": "l00000000001", "evidence": "33" * 32, "values": [VALUE]}]
+)
+NEVER = proven(ROOT, "rejected", NOTE, {"reason": "wrong", "values": [VALUE], "after": ""}, when=6, must=True)
+
+
 def approved(memory: Memory) -> bool:
     return memory.trust(NOTE) == "verified"
 
@@ -87,6 +94,14 @@ ADMISSIONS = (
     Admission("adopt", "adopted", NOTE, {"digest": WORDS, "revision": "cd" * 32, "after": "", "lifts": []}, approved),
     Admission("lift a flag", "lifted", NOTE, {"lifts": [FLAG.hash], "after": ""}, served, (FLAG,)),
     Admission("undo a reject", "lifted", NOTE, {"lifts": [NO.hash], "after": NO.hash}, served, (NO,)),
+    Admission(
+        "let what was rejected be said elsewhere",
+        "tombstone_lifted",
+        NOTE,
+        {"values": [VALUE], "after": NEVER.hash},
+        lambda memory: memory.withheld(OTHER) == "",
+        (REPEATED, NEVER),
+    ),
     Admission(
         "supersede what was approved",
         "superseded",
