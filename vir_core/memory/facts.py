@@ -135,8 +135,9 @@ class Joined(Struct, array_like=True):
 
 
 class State(Struct):
-    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
-    notes that a line says another note holds instead of, by that other note."""
+    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about
+    subjects that are no notes (policies, rules), `heirs` the notes that a line says another note holds instead of, by that
+    other note. `unproven_keys` counts lines about keys whose signature is not good."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
