@@ -238,7 +238,7 @@ def child(base: Path, what: str, rounds: int) -> tuple[list[float], str]:
         )
         spent, peak, worked = map(float, done.stdout.split())
         took.append(spent)
-        work.append(worked - idle)
+        work.append(worked)
         most = max(most, peak)
     return took, f"{statistics.median(work):.0f} ms of processor, {most:.0f} MB"
 
