@@ -50,6 +50,8 @@ SKIP_WORDS: Mapping[str, str] = {
     "copy": "copies of a session already counted",
     "nothing_durable": "held nothing worth keeping",
     "not_selected": "belong to other projects",
+    "refused": "say only what you rejected before",
+    "forgotten": "were forgotten",
     "too_old": "ended before --since",
     "over_limit": "wait for the next run (--limit)",
     "not_asked": "were not asked for (--session)",
@@ -140,7 +142,8 @@ def _init(reply: InitReply) -> str:
 def _run(reply: RunReply) -> str:
     lines: list[str] = []
     for note in reply.written:
-        lines.append(f"  {line(note.path)}")
+        waits = "  (waits for you: it resembles something you rejected)" if note.resembles else ""
+        lines.append(f"  {line(note.path)}{waits}")
     if reply.dry_run:
         lines += [f"  {line(item.project)}: {line(item.title)}" for item in reply.planned]
         lines.append(f"{count(len(reply.planned), 'session')} would be read. Nothing was written.")
@@ -148,6 +151,9 @@ def _run(reply: RunReply) -> str:
         lines.append(f"{count(len(reply.written), 'note')} written to {line(reply.folder)}/ in {line(reply.vault)}.")
     else:
         lines.append("Nothing new.")
+    lines += [f"  waits for you: {line(note.path)} (it resembles something you rejected)" for note in reply.held]
+    if reply.refused:
+        lines.append(f"  left out: {count(reply.refused, 'lesson')} that you rejected before")
     lines += _kept(reply.kept)
     if reply.skipped:
         lines += [

@@ -55,7 +55,8 @@ class InitReply(Reply, frozen=True, kw_only=True):
 
 
 class WrittenNote(Struct, frozen=True, kw_only=True):
-    """`path` is relative to the vault root, with `/`."""
+    """`path` is relative to the vault root, with `/`. `resembles` names the rejected lesson (`n…#l…`) that the note is like; it
+    is not served until the person has looked at it."""
 
     id: str
     path: str
@@ -64,6 +65,7 @@ class WrittenNote(Struct, frozen=True, kw_only=True):
     category: Category
     project: str
     lessons: int
+    resembles: str = ""
 
 
 class KeptNote(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,14 @@ class KeptNote(Struct, frozen=True, kw_only=True):
     path: str
     session: str
     reason: str
+
+
+class HeldNote(Struct, frozen=True, kw_only=True):
+    """A note taken out of service because it is like `resembles`, a rejected lesson (`n…#l…`)."""
+
+    id: str
+    path: str
+    resembles: str
 
 
 class ArchiveStatus(Struct, frozen=True, kw_only=True):
@@ -101,7 +111,8 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
 
 class RunReply(Reply, frozen=True, kw_only=True):
     """Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`.
-    `seconds` is wall time; `bytes` is what was read from transcripts in this run."""
+    `held` are older notes that were found to resemble what was rejected meanwhile, `refused` counts lessons left out because
+    the same was rejected before. `seconds` is wall time; `bytes` is what was read from transcripts in this run."""
 
     vault: str
     folder: str
@@ -111,6 +122,8 @@ class RunReply(Reply, frozen=True, kw_only=True):
     written: tuple[WrittenNote, ...] = ()
     kept: tuple[KeptNote, ...] = ()
     unchanged: int = 0
+    held: tuple[HeldNote, ...] = ()
+    refused: int = 0
     failed: tuple[Failure, ...] = ()
     dry_run: bool = False
     planned: tuple[PlannedSession, ...] = ()

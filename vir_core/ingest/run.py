@@ -13,11 +13,23 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vir_core.contract import Failure, Keep, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
+from vir_core.contract import (
+    Failure,
+    HeldNote,
+    Keep,
+    KeptNote,
+    PlannedSession,
+    Progress,
+    RunReply,
+    RunRequest,
+    WrittenNote,
+)
 from vir_core.index import Index, IndexUnusable, bring_up_to_date
 from vir_core.ingest import keeping
+from vir_core.ingest.comparing import Comparer, after, keep_compared, plan_pairs, read_compared
 from vir_core.ingest.places import Places
 from vir_core.ingest.projects import read_policy
+from vir_core.ingest.refusing import Likeness, held_line
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.standing import session_key, waits
@@ -109,6 +121,8 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _note_pass(house, sources, plan, written)
         keeping.rotate(vault, written.failed)
         _index(house, written, tell)
+        if _compare(house, written):
+            _index(house, written, tell)
     return _reply(request, vault, sources, plan, started, written=written)
 
 
@@ -140,7 +154,10 @@ class _Written(Struct):
     notes: list[WrittenNote] = []
     kept: list[KeptNote] = []
     failed: list[Failure] = []
+    held: list[HeldNote] = []
     nothing: int = 0
+    refused: int = 0
+    lessons_refused: int = 0
     lines: int = 0
     bytes: int = 0
     reading: Reading[Memory] | None = None
@@ -238,6 +255,8 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
         done.kept += outcome.kept
         done.failed += outcome.failed
         done.nothing += outcome.nothing
+        done.refused += outcome.refused
+        done.lessons_refused += outcome.lessons_refused
         done.lines += outcome.lines
         if desk.reading is not None:
             house.reading = done.reading = desk.reading
@@ -249,6 +268,7 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
 def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     act = RunFinished(
         written=len(done.notes),
         kept=len(plan.kept) + len(done.kept),
@@ -310,6 +330,35 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
+def _compare(house: _House, done: _Written) -> bool:
+    """Takes notes out of service that resemble what was rejected on another device, or after they were written. True when
+    it did."""
+    memory, state = house.reading.projection, house.vault.state
+    if not memory.tombstones():
+        return False
+    before = read_compared(state)
+    pairs = plan_pairs(memory, before, {note.id for note in done.notes})
+    held: dict[str, Likeness] = {}
+    if pairs.laid or pairs.arrived:
+        seen = walk(house.vault, house.seen.table)
+        observation = _observed(house.vault, house.reading, seen, house.before, house.device)
+        held = Comparer(house.vault, memory, observation, Index(state / "index")).find(pairs)
+        if held:
+            with house.journal.writing("run", memory_of(house.journal)) as writer:
+                writer.append([held_line(note, like) for note, like in sorted(held.items())], kind="vir", surface="run")
+                house.reading = writer.reading
+            done.lines += len(held)
+            paths = {note: observation.present[note].path for note in held}
+            done.held += [
+                HeldNote(id=note, path=paths[note], resembles=like.like) for note, like in sorted(held.items())
+            ]
+    try:
+        keep_compared(state, before, after(memory))
+    except MachineError as error:
+        done.failed.append(Failure(path=str(state), stage="index", message=error.message))
+    return bool(held)
+
+
 def _remember(house: _House, seen: Seen) -> None:
     """Saves what lies where. A note in the cloud keeps its row: without it, it would look deleted to the next run."""
     away = house.observation.away
@@ -333,6 +382,7 @@ def _reply(
     done = written or _Written()
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     skipped["not_a_session"] += len(sources.others)
     return RunReply(
         vault=str(vault.root),
@@ -343,6 +393,8 @@ def _reply(
         written=tuple(done.notes),
         kept=(*plan.kept, *done.kept),
         unchanged=plan.unchanged,
+        held=tuple(done.held),
+        refused=done.lessons_refused,
         failed=(*sources.failures, *done.failed),
         dry_run=request.dry_run,
         planned=tuple(_planned(one) for one in planned),

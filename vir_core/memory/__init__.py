@@ -25,6 +25,7 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
     Superseded,
+    TombstoneLifted,
 )
 from vir_core.memory.facts import (
     REVIEW_FIRST,
@@ -35,6 +36,7 @@ from vir_core.memory.facts import (
     SessionState,
     Written,
     actions,
+    likes_of,
     memory_of,
     trusted_root,
     understands,
@@ -44,10 +46,13 @@ from vir_core.memory.life import Life, entries_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.standing import Claim, Setting, Standing
+from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
 from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
+    "PLACES",
     "PLAIN",
     "REVIEW_FIRST",
     "ROW_BYTES",
@@ -64,6 +69,8 @@ __all__ = [
     "Held",
     "KeyEnrolled",
     "KeyRevoked",
+    "Laid",
+    "LessonRef",
     "Life",
     "Lifted",
     "LinesGivenUp",
@@ -87,10 +94,14 @@ __all__ = [
     "Span",
     "Spool",
     "Standing",
+    "Statement",
     "Superseded",
+    "TombstoneLifted",
+    "Tombstones",
     "TrustFacts",
     "Written",
     "actions",
+    "bare",
     "build_gate",
     "counted",
     "current_gate",
@@ -98,12 +109,15 @@ __all__ = [
     "is_day",
     "is_of_one_file",
     "keep",
+    "likes_of",
     "load_gate",
     "memory_of",
     "observe",
+    "statements_of",
     "take_census",
     "today",
     "trust",
     "trusted_root",
     "understands",
+    "values_of",
 ]

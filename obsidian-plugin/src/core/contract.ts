@@ -217,6 +217,13 @@ export interface FlagReply {
 	readonly failed: readonly Failure[];
 }
 
+/** A note taken out of service because it is like `resembles`, a rejected lesson (`n…#l…`). */
+export interface HeldNote {
+	readonly id: string;
+	readonly path: string;
+	readonly resembles: string;
+}
+
 /** One thing that happened. `at` is the writer's clock, UTC; `words` says it in a sentence; `before` and `after` are digests of the texts it changed between, `title` and `text` what `after` holds (empty while it has not arrived). */
 export interface HistoryEntry {
 	readonly at: string;
@@ -548,7 +555,7 @@ export interface RunInfo {
 	readonly here: boolean;
 }
 
-/** Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`. `seconds` is wall time; `bytes` is what was read from transcripts in this run. */
+/** Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`. `held` are older notes that were found to resemble what was rejected meanwhile, `refused` counts lessons left out because the same was rejected before. `seconds` is wall time; `bytes` is what was read from transcripts in this run. */
 export interface RunReply {
 	readonly contract: number;
 	readonly vault: string;
@@ -559,6 +566,8 @@ export interface RunReply {
 	readonly written: readonly WrittenNote[];
 	readonly kept: readonly KeptNote[];
 	readonly unchanged: number;
+	readonly held: readonly HeldNote[];
+	readonly refused: number;
 	readonly failed: readonly Failure[];
 	readonly dry_run: boolean;
 	readonly planned: readonly PlannedSession[];
@@ -666,7 +675,7 @@ export interface WireError {
 	readonly hint: string;
 }
 
-/** `path` is relative to the vault root, with `/`. */
+/** `path` is relative to the vault root, with `/`. `resembles` names the rejected lesson (`n…#l…`) that the note is like; it is not served until the person has looked at it. */
 export interface WrittenNote {
 	readonly id: string;
 	readonly path: string;
@@ -675,6 +684,7 @@ export interface WrittenNote {
 	readonly category: Category;
 	readonly project: string;
 	readonly lessons: number;
+	readonly resembles: string;
 }
 
 export interface Requests {
@@ -787,6 +797,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		together: { shape: { is: 'integer' }, or: 0 },
 		still_published: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
+	},
+	HeldNote: {
+		id: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		resembles: { shape: { is: 'string' } },
 	},
 	HistoryEntry: {
 		at: { shape: { is: 'string' } },
@@ -1077,6 +1092,8 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		written: { shape: { is: 'list', of: { is: 'struct', name: 'WrittenNote' } }, or: [] },
 		kept: { shape: { is: 'list', of: { is: 'struct', name: 'KeptNote' } }, or: [] },
 		unchanged: { shape: { is: 'integer' }, or: 0 },
+		held: { shape: { is: 'list', of: { is: 'struct', name: 'HeldNote' } }, or: [] },
+		refused: { shape: { is: 'integer' }, or: 0 },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		dry_run: { shape: { is: 'boolean' }, or: false },
 		planned: { shape: { is: 'list', of: { is: 'struct', name: 'PlannedSession' } }, or: [] },
@@ -1176,6 +1193,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		category: { shape: { is: 'word', of: ['decision', 'gotcha', 'pattern', 'tool'] } },
 		project: { shape: { is: 'string' } },
 		lessons: { shape: { is: 'integer' } },
+		resembles: { shape: { is: 'string' }, or: '' },
 	},
 };
 
