@@ -326,10 +326,13 @@ class Memory:
         if self._tombstones is None:
             force: list[Laid] = []
             freed: set[tuple[str, str]] = set()
-            for subject in {one.note for one in self.state.laid.values()}:
+            by_note: dict[str, list[Laid]] = {}
+            for one in self.state.laid.values():
+                by_note.setdefault(one.note, []).append(one)
+            for subject, some in by_note.items():
                 standing = self._judged(self._note(subject))
                 lines = {claim.line for claim in standing.rejects}
-                force += [one for one in self.state.laid.values() if one.note == subject and one.line in lines]
+                force += [one for one in some if one.line in lines]
                 freed |= {(subject, value) for value in standing.freed}
             self._tombstones = Tombstones(force, frozenset(freed))
         return self._tombstones
