@@ -109,7 +109,9 @@ def plan_run(
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
-    only = chosen_projects(request.only, {found.id: found for found in projects.values()})
+    only = chosen_projects(
+        tuple(map(memory.root_project, request.only)), {found.id: found for found in projects.values()}
+    )
     forgotten = {name for one in memory.forgotten.values() for name in (one.subject, *one.sessions)}
     asked = {find_session(word, lineage.threads, memory)[0].key for word in request.session}
     for thread in lineage.threads:

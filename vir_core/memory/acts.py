@@ -211,6 +211,12 @@ class AuthorityStartedOver(Struct, frozen=True, kw_only=True):
     former: str = ""
 
 
+class ProjectJoined(Struct, frozen=True, kw_only=True):
+    """The subject is the id that project `into` had before it was known by something better: a first commit, a remote."""
+
+    into: str
+
+
 class ProjectDecided(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a person decided about distilling a project: include, exclude, ask, or given to the vault `to`. The subject is
     the project's id, or `pattern:<digest>` for all whose name or key fit a pattern; `text` is the digest of the text that

@@ -36,6 +36,7 @@ from vir_core.memory.acts import (
     NoteWritten,
     PolicySet,
     ProjectDecided,
+    ProjectJoined,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -139,9 +140,16 @@ class ForgottenState(Struct, array_like=True, frozen=True, gc=False):
     proof: Checked | None = None
 
 
+class Joined(Struct, array_like=True):
+    """What an id was last said to be part of."""
+
+    stamp: Stamp = ZERO
+    into: str = ""
+
+
 class State(Struct):
-    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
-    notes that a line says another note holds instead of, by that other note."""
+    """All but the two large tables. `laid` is what lines rejected as statements and `forgotten` what they forgot, by line
+    hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the notes that a line says another note holds instead of, by that other note."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
@@ -149,6 +157,7 @@ class State(Struct):
     ignored: dict[str, int] = {}
     unreadable: int = 0
     projects: dict[str, ProjectState] = {}
+    joined: dict[str, Joined] = {}
     others: dict[str, list[Claim]] = {}
     heirs: dict[str, list[str]] = {}
     enrolments: list[Enrolment] = []
@@ -191,6 +200,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("authority_started_over", AuthorityStartedOver),
         ("notes_undone", NotesUndone),
         ("project_decided", ProjectDecided),
+        ("project_joined", ProjectJoined),
         ("segment_started", SegmentStarted),
         ("lines_given_up", LinesGivenUp),
     )
@@ -266,6 +276,19 @@ class Memory:
     def newer(self) -> Mapping[str, str]:
         """Subjects that a newer vir wrote something binding about, with the version that wrote it."""
         return self.state.newer
+
+    def root_project(self, project: str) -> str:
+        """The id that a project goes by now, through any number of steps; itself when it never had another."""
+        seen = {project}
+        while (known := self.state.joined.get(project)) and known.into and known.into not in seen:
+            project = known.into
+            seen.add(project)
+        return project
+
+    def kin_of_project(self, project: str) -> frozenset[str]:
+        """Every id that the same project has or had: notes keep the one they were written under."""
+        root = self.root_project(project)
+        return frozenset({project, root, *(old for old in self.state.joined if self.root_project(old) == root)})
 
     def root_of(self, session: str) -> str:
         """The session that `session` was found to continue, through any number of steps; itself when none."""
@@ -699,6 +722,11 @@ class Memory:
         self._judge(line, hold="archived", reason=act.run)
         if act.run:
             self._run(act.run).undone += 1
+
+    def _apply_project_joined(self, line: Line, act: ProjectJoined) -> None:
+        known = self.state.joined.get(line.subject)
+        if known is None or line.stamp > known.stamp:
+            self.state.joined[line.subject] = Joined(self._stamp(line), act.into)
 
     def _apply_project_decided(self, line: Line, act: ProjectDecided) -> None:
         known = self.state.projects.get(line.subject)

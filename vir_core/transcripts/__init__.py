@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vir_core.transcripts.explain import TellingLine, telling_lines
     from vir_core.transcripts.finding import Found, find
     from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
-    from vir_core.transcripts.project import Project, named_project, normal_path, project_of
+    from vir_core.transcripts.project import Project, look_again, named_project, normal_path, project_of
     from vir_core.transcripts.provenance import NOT_THE_PERSON
     from vir_core.transcripts.reading import Transcript, names_of, read_thread, read_turns, usage_of
     from vir_core.transcripts.scrub import scrub_all
@@ -45,6 +45,7 @@ __all__ = [
     "condense",
     "find",
     "join_lineage",
+    "look_again",
     "named_project",
     "names_of",
     "normal_path",
@@ -84,6 +85,7 @@ _HOME = {
     "condense": "condensing",
     "find": "finding",
     "join_lineage": "lineage",
+    "look_again": "project",
     "named_project": "project",
     "names_of": "reading",
     "normal_path": "project",

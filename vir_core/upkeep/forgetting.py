@@ -101,7 +101,8 @@ def _meant(vault: Vault, memory: Memory, request: ForgetRequest) -> list[str]:
     if is_note_id(id) and id in memory.notes:
         return [id]
     if id.startswith("p"):
-        found = [note.id for note in memory.notes.values() if note.written is not None and note.written.project == id]
+        kin = memory.kin_of_project(id)
+        found = [note.id for note in memory.notes.values() if note.written is not None and note.written.project in kin]
         if found:
             return sorted(found)
     if ":" in id:
