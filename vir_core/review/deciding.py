@@ -35,6 +35,17 @@ POLICIES: Mapping[str, tuple[str, ...]] = {"review_first": ("on", "off")}
 _LESSON = re.compile(r"(n[0-9a-f]{15})#(l[0-9a-f]{11})\Z")
 
 
+class NewText(Struct, frozen=True):
+    """A text that a line names; written before it."""
+
+    header: Mapping[str, str]
+    body: bytes
+
+    @property
+    def digest(self) -> str:
+        return text_digest(dict(self.header), self.body)
+
+
 class Found(Struct, frozen=True, kw_only=True):
     """One note as it is now. `digest` is of the words in its file (of those vir wrote last when it has none), `known` whether its
     body is the one vir wrote last; else `body` are the bytes below the properties, and `lessons` those in it. `body_sha` is the
@@ -53,16 +64,11 @@ class Found(Struct, frozen=True, kw_only=True):
     lessons: tuple[str, ...] = ()
     put_away: SeenFile | None = None
 
-
-class NewText(Struct, frozen=True):
-    """A text that a line names; written before it."""
-
-    header: Mapping[str, str]
-    body: bytes
-
     @property
-    def digest(self) -> str:
-        return text_digest(dict(self.header), self.body)
+    def text(self) -> NewText:
+        """The file's words as a text that a line may name."""
+        path = self.file.path if self.file else ""
+        return NewText({"kind": "note", **self.header, "title": self.title, "path": path}, self.body)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -119,8 +125,7 @@ def _approve(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     texts: tuple[NewText, ...] = ()
     text = found.note.written.text if found.note.written else ""
     if not found.known:
-        new = NewText({"kind": "note", **found.header, "title": found.title, "path": found.file.path}, found.body)
-        texts, text = (new,), new.digest
+        texts, text = (found.text,), found.text.digest
     act = Approved(digest=found.digest, text=text, body=found.body_sha, after=standing.after, lifts=_lifts(standing))
     return _decision(request, "approve", "approved", found, act, texts)
 

@@ -11,7 +11,7 @@ from vir_core.contract import Category, Hit, QueryReply, QueryRequest, RequestEr
 from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
 from vir_core.journal import Texts
 from vir_core.machine import MachineError, try_hold
-from vir_core.memory import Gate, build_gate, current_gate, memory_of, observe
+from vir_core.memory import Gate, Memory, build_gate, current_gate, memory_of, observe
 from vir_core.search.answering import Answer, Current, Located, Shown, answer
 from vir_core.search.scan import Scan
 from vir_core.vault import (
@@ -124,10 +124,13 @@ class _Reader:
 
     def _projects(self, asked: tuple[str, ...]) -> tuple[str, ...]:
         """Project ids that the request means. A name is looked up among the notes' texts."""
+        if not asked:
+            return ()
+        memory = self.journal.read(memory_of(self.journal)).projection
         ids = [word for word in asked if _is_project_id(word)]
         names = {word.casefold() for word in asked if not _is_project_id(word)}
         if names:
-            known = self._project_names()
+            known = self._project_names(memory)
             for name in sorted(names):
                 fits = sorted(id for id, shown in known.items() if shown.casefold() == name)
                 if len(fits) > 1:
@@ -138,16 +141,17 @@ class _Reader:
                     names_here = ", ".join(sorted(set(known.values()))[:20]) or "none"
                     raise RequestError(f"No note belongs to a project called {name!r}.", f"Projects: {names_here}.")
                 ids += fits
-        return tuple(ids)
+        return tuple(sorted({kin for id in ids for kin in memory.kin_of_project(id)}))
 
-    def _project_names(self) -> dict[str, str]:
-        """Project id to display name, from one note of each project."""
+    def _project_names(self, memory: Memory) -> dict[str, str]:
+        """Project id to display name, from one note of each project; a project of several ids goes by its present one."""
         names: dict[str, str] = {}
-        for note in self.journal.read(memory_of(self.journal)).projection.notes.values():
-            if note.written is not None and note.written.project not in names:
+        for note in memory.notes.values():
+            project = memory.root_project(note.written.project) if note.written is not None else ""
+            if note.written is not None and project not in names:
                 text = self.texts.get(note.written.text)
                 if text is not None:
-                    names[note.written.project] = str(text.header.get("project", ""))
+                    names[project] = str(text.header.get("project", ""))
         return names
 
     def _locate(self, note: str, path: str, digest: str) -> Located | None:
