@@ -155,6 +155,7 @@ def _note_pass(house: _House, sources: Sources, plan: RunPlan, done: _Written) -
         if waits(thread, memory) and session_key(thread, memory) not in kept
         for facts in thread.files
     ]
+    waiting += (failure.path for failure in sources.failures if failure.stage == "read")
     before = load_pass(house.vault.state)
     save_pass(house.vault.state, before, before.over(sources.found, waiting))
 
