@@ -79,6 +79,7 @@ def words(world: World) -> dict[str, list[str]]:
         "sessions": ["sessions", *vault, *sources],
         "projects": ["projects", *vault, *sources],
         "query": ["query", "why does the ingest worker hang", *vault],
+        "forget": ["forget", "n95535f35c3f77d3", "--list-only", *vault],
         "history": ["history", "n95535f35c3f77d3", *vault],
         "flag": ["flag", "n95535f35c3f77d3", "--why", "it was never true", *vault],
         "review": ["review", "queue", *vault],

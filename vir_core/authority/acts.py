@@ -49,6 +49,7 @@ ACTS: Mapping[str, Act] = {
         Act(
             "adopted", "admits", _PERSON, False, "always", "a revision, or a file nobody wrote through vir, is taken in"
         ),
+        Act("forgotten", "withholds", _PERSON, True, "finally", "its words are destroyed wherever vir can reach them"),
         Act(
             "tombstone_lifted",
             "admits",

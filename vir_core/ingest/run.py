@@ -49,6 +49,7 @@ from vir_core.memory import (
 )
 from vir_core.text import clean, random_id
 from vir_core.upkeep.copies import archive_status
+from vir_core.upkeep.destroying import destroy
 from vir_core.upkeep.passes import load_pass, save_pass
 from vir_core.vault import (
     CONFIG,
@@ -120,6 +121,9 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         house = _open(vault, open_own_journal(vault, device))
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
+        # What another device forgot, or a process here that was killed.
+        if house.reading.projection.forgotten and destroy(vault, house.reading.projection, house.seen):
+            house = _open(vault, house.journal)
         refused: list[Failure] = []
         _catch_up(house)
         if _kept_promises(house, refused) | _kept_verdicts(house, refused):

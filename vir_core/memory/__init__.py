@@ -11,6 +11,7 @@ from vir_core.memory.acts import (
     EvidenceRef,
     Expired,
     FlagNoted,
+    Forgotten,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -30,6 +31,7 @@ from vir_core.memory.acts import (
 )
 from vir_core.memory.facts import (
     REVIEW_FIRST,
+    ForgottenState,
     Memory,
     NoteState,
     ProjectState,
@@ -66,6 +68,8 @@ __all__ = [
     "EvidenceRef",
     "Expired",
     "FlagNoted",
+    "Forgotten",
+    "ForgottenState",
     "Gate",
     "Held",
     "KeyEnrolled",

@@ -26,6 +26,7 @@ from vir_core.memory.acts import (
     AuthorityStartedOver,
     Expired,
     FlagNoted,
+    Forgotten,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -127,6 +128,18 @@ class ProjectState(Struct, array_like=True):
     to: str = ""
 
 
+class ForgottenState(Struct, array_like=True, frozen=True, gc=False):
+    """What one line forgot; see `Forgotten`. `proof` is there when its signature is good, whoever's it is."""
+
+    line: str
+    at: str
+    subject: str
+    values: tuple[str, ...]
+    texts: tuple[str, ...]
+    sessions: tuple[str, ...]
+    proof: Checked | None = None
+
+
 class Joined(Struct, array_like=True):
     """What an id was last said to be part of."""
 
@@ -135,8 +148,8 @@ class Joined(Struct, array_like=True):
 
 
 class State(Struct):
-    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
-    notes that a line says another note holds instead of, by that other note."""
+    """All but the two large tables. `laid` is what lines rejected as statements and `forgotten` what they forgot, by line
+    hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the notes that a line says another note holds instead of, by that other note."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
@@ -151,6 +164,7 @@ class State(Struct):
     revocations: list[Revocation] = []
     unproven_keys: int = 0
     laid: dict[str, Laid] = {}
+    forgotten: dict[str, ForgottenState] = {}
 
 
 REVIEW_FIRST = "review_first"
@@ -176,6 +190,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("flag_noted", FlagNoted),
         ("lifted", Lifted),
         ("tombstone_lifted", TombstoneLifted),
+        ("forgotten", Forgotten),
         ("adopted", Adopted),
         ("superseded", Superseded),
         ("expired", Expired),
@@ -326,11 +341,19 @@ class Memory:
         if self._tombstones is None:
             force: list[Laid] = []
             freed: set[tuple[str, str]] = set()
-            for subject in {one.note for one in self.state.laid.values()}:
+            by_note: dict[str, list[Laid]] = {}
+            for one in self.state.laid.values():
+                by_note.setdefault(one.note, []).append(one)
+            for subject, some in by_note.items():
                 standing = self._judged(self._note(subject))
                 lines = {claim.line for claim in standing.rejects}
-                force += [one for one in self.state.laid.values() if one.note == subject and one.line in lines]
+                force += [one for one in some if one.line in lines]
                 freed |= {(subject, value) for value in standing.freed}
+            force += [
+                Laid(one.line, one.subject, "forgotten", one.values, when=one.at)
+                for one in self.state.forgotten.values()
+                if one.values
+            ]
             self._tombstones = Tombstones(force, frozenset(freed))
         return self._tombstones
 
@@ -351,6 +374,25 @@ class Memory:
         and publishing wait, and reading goes on."""
         about_all = ("policy:", "k", "v")
         return max((core for subject, core in self.state.newer.items() if subject.startswith(about_all)), default="")
+
+    @property
+    def forgotten(self) -> Mapping[str, ForgottenState]:
+        """What was forgotten, by line hash."""
+        return self.state.forgotten
+
+    def is_forgotten(self, *subjects: str) -> bool:
+        """Whether one of these notes or sessions was forgotten."""
+        return any(
+            one.subject in subjects or not set(one.sessions).isdisjoint(subjects)
+            for one in self.state.forgotten.values()
+        )
+
+    def must_destroy(self, one: ForgottenState) -> bool:
+        """Whether this device destroys what the line names: a person said so with a key that counts, or nobody here has one.
+        Until then it is only withheld."""
+        if not self._root and not self.state.enrolments:
+            return True
+        return one.proof is not None and self.keys.counts(one.proof, one.at)
 
     def policy(self, name: str) -> Setting:
         """What a person set for the whole vault, under `policy:<name>`."""
@@ -614,6 +656,16 @@ class Memory:
             other=act.of,
             why=act.why,
         )
+
+    def _apply_forgotten(self, line: Line, act: Forgotten) -> None:
+        # Nothing lifts it: what is destroyed does not come back, so it is a set that only grows.
+        proof = self._checked(line)
+        self.state.forgotten[line.hash] = ForgottenState(
+            line.hash, line.at, line.subject, act.values, act.texts, act.sessions, proof
+        )
+        if line.subject.startswith("n"):
+            self._judge(line, hold="pruned", reason="forgotten", after=act.after)
+        self._tombstones = None
 
     def _apply_tombstone_lifted(self, line: Line, act: TombstoneLifted) -> None:
         self._judge(line, proven=True, after=act.after, lessons=act.values)

@@ -233,6 +233,21 @@ TABLE: dict[str, Verb] = {
             example="vir_core journal verify --vault ~/Notes",
         ),
         Verb(
+            name="forget",
+            summary="destroy the words of a note, a session or a project, after you typed that you mean it",
+            handler="vir_core.upkeep:forget",
+            flags={
+                "id": "the vir_id of a note, a session (claude:… or codex:…) or the id of a project",
+                "text": "every note that holds these words, as they stand",
+                "vault": _VAULT,
+                "list_only": "only say where the words lie and what cannot be reached",
+            },
+            positional="id",
+            asks=True,
+            heavy=frozenset({"cryptography", "markdown_it", "ruamel", "regex"}),
+            example="vir_core forget n95535f35c3f77d3 --vault ~/Notes",
+        ),
+        Verb(
             name="uninstall",
             summary="list everything vir wrote outside the vault, and remove it",
             handler="vir_core.upkeep:uninstall",
