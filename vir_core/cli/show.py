@@ -230,6 +230,7 @@ def _runs(reply: RunsReply) -> str:
 TURN_WORDS: Mapping[str, str] = {
     "prompt": "typed by you",
     "queued": "typed by you while the agent was busy",
+    "left": "of these in a branch that you went back from",
     "answer": "your answers to its questions",
     "refusal": "your words when you refused something",
     "command": "slash and ! commands",

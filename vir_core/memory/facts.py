@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vir_core.authority import KINDS, Checked, Enrolment, Keys, Revocation, Verifier, read_pin, stand
+from vir_core.authority import KINDS, AnyKey, Checked, Enrolment, Keys, Revocation, Verifier, read_pin, stand
 from vir_core.contract import Trust
 from vir_core.journal import Journal, Line
 from vir_core.machine import MachineError
@@ -149,7 +149,8 @@ class Joined(Struct, array_like=True):
 
 class State(Struct):
     """All but the two large tables. `laid` is what lines rejected as statements and `forgotten` what they forgot, by line
-    hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the notes that a line says another note holds instead of, by that other note."""
+    hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the notes that a line says
+    another note holds instead of, by that other note. `unproven_keys` counts lines about keys whose signature is not good."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
@@ -341,10 +342,13 @@ class Memory:
         if self._tombstones is None:
             force: list[Laid] = []
             freed: set[tuple[str, str]] = set()
-            for subject in {one.note for one in self.state.laid.values()}:
+            by_note: dict[str, list[Laid]] = {}
+            for one in self.state.laid.values():
+                by_note.setdefault(one.note, []).append(one)
+            for subject, some in by_note.items():
                 standing = self._judged(self._note(subject))
                 lines = {claim.line for claim in standing.rejects}
-                force += [one for one in self.state.laid.values() if one.note == subject and one.line in lines]
+                force += [one for one in some if one.line in lines]
                 freed |= {(subject, value) for value in standing.freed}
             force += [
                 Laid(one.line, one.subject, "forgotten", one.values, when=one.at)
@@ -398,8 +402,11 @@ class Memory:
 
     @property
     def review_first(self) -> bool:
-        """Whether a note is served only after a person approved it."""
-        return self.policy(REVIEW_FIRST).value is True
+        """Whether a note is served only after a person approved it. A device that trusts no key yet cannot tell whose word that
+        is, and withholds until it can."""
+        if self._root or REVIEW_POLICY not in self.state.others:
+            return self.policy(REVIEW_FIRST).value is True
+        return setting(self.state.others[REVIEW_POLICY], AnyKey(self._vaults)).value is True
 
     def trust(self, subject: str | NoteState, *, as_of: str = "", words: str = "") -> Trust:
         """Trust of a note on the day `as_of` (YYYY-MM-DD; empty: today). `words` is the content digest of its file now; when

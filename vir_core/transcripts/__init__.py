@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from vir_core.transcripts.scrub import scrub_all
     from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
     from vir_core.transcripts.surveying import Survey, survey
-    from vir_core.transcripts.turns import HUMAN_PROMPTS, HUMAN_WORDS, Turn, TurnKind
+    from vir_core.transcripts.turns import HUMAN_PROMPTS, HUMAN_WORDS, LEFT_BRANCH, Turn, TurnKind
 
 __all__ = [
     "HUMAN_PROMPTS",
     "HUMAN_WORDS",
+    "LEFT_BRANCH",
     "NOT_THE_PERSON",
     "Archive",
     "Condensed",
@@ -64,6 +65,7 @@ __all__ = [
 _HOME = {
     "HUMAN_PROMPTS": "turns",
     "HUMAN_WORDS": "turns",
+    "LEFT_BRANCH": "turns",
     "NOT_THE_PERSON": "provenance",
     "Archive": "archive",
     "Condensed": "condensing",

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from vir_core.contract import VERBS, Progress, Reply, Request
-from vir_core.machine import Terminal
 
 OnProgress = Callable[[Progress], None]
+
+
+class Asking(Protocol):
+    """A person at a terminal, for a verb that may have to ask one."""
+
+    def say(self, text: str) -> None: ...
+    def line(self, prompt: str) -> str: ...
+    def secret(self, prompt: str) -> str: ...
 
 
 class Verb(Struct, frozen=True, kw_only=True):
@@ -44,7 +51,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     def reply(self) -> type[Reply]:
         return VERBS[self.name][1]
 
-    def run(self, request: Request, progress: OnProgress | None = None, ask: Terminal | None = None) -> Reply:
+    def run(self, request: Request, progress: OnProgress | None = None, ask: Asking | None = None) -> Reply:
         module, _, function = self.handler.partition(":")
         handler: Callable[..., Any] = getattr(importlib.import_module(module), function)
         if self.asks:
