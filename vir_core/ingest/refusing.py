@@ -12,7 +12,7 @@ from vir_core.memory import Held, Laid, Memory, Statement, Tombstones, bare, sta
 from vir_core.text import Weights, closeness, sentences, weights
 from vir_core.vault import Draft, Secret, Vault, parse, render
 
-TOKENS = 0.5
+TOKENS = 0.55
 """From this closeness of their words on, one statement resembles another. See `evals/nearmatch`."""
 
 
