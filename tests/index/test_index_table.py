@@ -8,12 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from vir_core.index import Index, IndexUnusable, Passage, Terms, ident_terms, table
+from vir_core.index import Index, IndexUnusable, Passage, Terms, table
 from vir_core.machine import hold
-from vir_core.text import identifier_tokens
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -355,8 +352,3 @@ def test_the_writers_lock_is_free_for_readers(folder: Path, tmp_path: Path) -> N
     Index(folder).rebuild([passage("n1", "la", "walrus")])
     with hold(tmp_path / "index.lock", "run"):
         assert found(Index(folder), "walrus") == [("n1", "la")]
-
-
-@given(st.text(alphabet="aAbB1é连 ._-/\\:@+#$~(),;!?'\"\n<>=*`"))
-def test_passing_over_plain_words_loses_no_identifier(text: str) -> None:
-    assert ident_terms(text) == identifier_tokens(text)

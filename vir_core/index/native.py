@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 TABLE = "passages"
 KEY = "key"
 NUMBERS = frozenset({"confidence"})
-"""Columns of 32-bit floats; every other one holds strings."""
+"""Columns of 32-bit floats; every other one but `VECTOR` holds strings."""
+
+VECTOR = "vector"
+"""The column of vectors: bytes of little-endian 32-bit floats, all of one length."""
+
+Ann = Literal["IvfRq", "IvfSq"]
+"""Approximate indexes over vectors, by LanceDB's names."""
 
 Rows = dict[str, list[Any]]
 """Column name to values, all of one length."""
@@ -52,6 +58,17 @@ class TextQuery(Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
+class NearQuery(Struct, frozen=True, kw_only=True):
+    """The `limit` rows nearest to a vector by cosine. `probes` and `refine` matter to an approximate index only."""
+
+    vector: bytes
+    limit: int
+    columns: tuple[str, ...]
+    where: str = ""
+    probes: int = 20
+    refine: int = 1
+
+
 class Answers(Struct, frozen=True):
     rows: list[dict[str, Any]]
     count: int
@@ -64,13 +81,17 @@ class Table(Protocol):
         """Answers in the order of the queries, rows best first with their BM25 under `_score`."""
         ...
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]: ...
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        """Rows, nearest first, with 1 - cosine under `_distance`."""
+        ...
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]: ...
 
     def count(self) -> int: ...
 
     def put(self, rows: Rows, replacing: str) -> None:
         """One commit: rows whose key is there are replaced, others added, and rows that match the condition `replacing`
-        without being in `rows` are removed."""
+        (empty: none) without being in `rows` are removed."""
         ...
 
     def remove(self, where: str) -> None: ...
@@ -79,15 +100,23 @@ class Table(Protocol):
         """Rows that were added since the text indexes were brought up to date; every search reads them one by one."""
         ...
 
+    def index_vectors(self, kind: Ann) -> None:
+        """Trains an approximate index, in place of the one there may be."""
+        ...
+
+    def index_key(self) -> None:
+        """An index over the key, for lookups in a large table."""
+        ...
+
     def optimize(self) -> None:
         """Merges small files and the unindexed tail, and drops old versions. Legal only while nobody else writes."""
         ...
 
 
 class Store(Protocol):
-    def open(self, folder: str) -> Table: ...
+    def open(self, folder: str, table: str = TABLE) -> Table: ...
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         """A new table with one text index per entry of `tokenizers`; returns the number of rows."""
         ...
 
@@ -292,15 +321,61 @@ class FTS:
         self.__dict__.update(msgspec.structs.asdict(tokenizer))
 
 
+class _AnnSettings:
+    """Settings of an approximate index; known to the native side by the class's name as well, so each has its own class."""
+
+    distance_type = "cosine"
+    num_partitions = None
+    target_partition_size = None
+    max_iterations = 50
+    sample_rate = 256
+    accelerator = None
+    num_bits = 1
+
+
+class IvfRq(_AnnSettings):
+    pass
+
+
+class IvfSq(_AnnSettings):
+    pass
+
+
+class BTree:
+    pass
+
+
+_ANN: dict[Ann, type[_AnnSettings]] = {"IvfRq": IvfRq, "IvfSq": IvfSq}
+
+
 def _batch(rows: Rows) -> Any:
     pyarrow = _load_pyarrow()
     fields: list[Any] = []
     arrays: list[Any] = []
     for name, values in rows.items():
-        kind = pyarrow.float32() if name in NUMBERS else pyarrow.string()
-        fields.append(pyarrow.field(name, kind, nullable=False))
-        arrays.append(pyarrow.array(values, kind))
+        array = _vectors(values) if name == VECTOR else pyarrow.array(values, _kind(name))
+        fields.append(pyarrow.field(name, array.type, nullable=False))
+        arrays.append(array)
     return pyarrow.record_batch(arrays, schema=pyarrow.schema(fields))
+
+
+def _kind(name: str) -> Any:
+    pyarrow = _load_pyarrow()
+    return pyarrow.float32() if name in NUMBERS else pyarrow.string()
+
+
+def _vectors(values: Sequence[bytes]) -> Any:
+    """Raises ValueError when they are not all of one length: their bytes would shift into each other."""
+    pyarrow = _load_pyarrow()
+    [size] = {len(value) for value in values}
+    joined = pyarrow.py_buffer(b"".join(values))
+    floats = pyarrow.Array.from_buffers(pyarrow.float32(), len(values) * size // 4, [None, joined])
+    return pyarrow.FixedSizeListArray.from_arrays(floats, size // 4)
+
+
+def _floats(vector: bytes) -> Any:
+    pyarrow = _load_pyarrow()
+    return pyarrow.Array.from_buffers(pyarrow.float32(), len(vector) // 4, [None, pyarrow.py_buffer(vector)])
 
 
 def _reader(batches: Iterable[Any]) -> Any:
@@ -327,10 +402,25 @@ class _NativeTable:
         rows = [row for batch in batches for row in batch.to_pylist()] if query.columns else []
         return Answers(rows, sum(batch.num_rows for batch in batches))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        search = self._table.query().nearest_to(_floats(query.vector))
+        search.distance_type("cosine")
+        search.limit(query.limit)
+        search.minimum_nprobes(query.probes)
+        search.maximum_nprobes(query.probes)
+        if query.refine > 1:
+            search.refine_factor(query.refine)
+        search.select_columns([*query.columns, "_distance"])
+        if query.where:
+            search.where(query.where)
+        return _drive(_collect(search))[0]
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
         _load_pyarrow()
         query = self._table.query()
         query.select_columns(list(columns))
+        if where:
+            query.where(where)
         return _drive(_collect(query))[0]
 
     def count(self) -> int:
@@ -345,8 +435,8 @@ class _NativeTable:
             "when_matched_update_all": True,
             "when_matched_update_all_condition": None,
             "when_not_matched_insert_all": True,
-            "when_not_matched_by_source_delete": True,
-            "when_not_matched_by_source_condition": replacing,
+            "when_not_matched_by_source_delete": bool(replacing),
+            "when_not_matched_by_source_condition": replacing or None,
             "when_not_matched_by_source_condition_expr": None,
             "timeout": None,
             # With an index on the key LanceDB was measured to duplicate keys that two writers insert at once.
@@ -372,6 +462,18 @@ class _NativeTable:
 
         return _drive(unindexed())[0]
 
+    def index_vectors(self, kind: Ann) -> None:
+        self._index(VECTOR, _ANN[kind]())
+
+    def index_key(self) -> None:
+        self._index(KEY, BTree())
+
+    def _index(self, column: str, settings: object) -> None:
+        async def index() -> None:
+            await self._table.create_index(column, settings, True, None, name=None, train=True)
+
+        _drive(index())
+
     def optimize(self) -> None:
         async def optimize() -> None:
             await self._table.optimize(cleanup_since_ms=0, delete_unverified=True)
@@ -394,22 +496,22 @@ class _NativeStore:
         # The sixth argument asks for the newest version at every read, for a process that stays open while others write.
         return await self._native.connect(folder, None, None, None, None, 0.0, None, None, None)
 
-    def open(self, folder: str) -> Table:
+    def open(self, folder: str, table: str = TABLE) -> Table:
         async def open_table() -> Any:
-            return await (await self._connect(folder)).open_table(TABLE)
+            return await (await self._connect(folder)).open_table(table)
 
         return _NativeTable(_drive(open_table())[0])
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         arrow = [_batch(rows) for rows in batches]
 
         async def create() -> int:
             connection = await self._connect(folder)
-            table = await connection.create_table(TABLE, "create", _reader(arrow))
-            await table.set_unenforced_primary_key([KEY])
+            made = await connection.create_table(table, "create", _reader(arrow))
+            await made.set_unenforced_primary_key([KEY])
             for column, tokenizer in tokenizers.items():
-                await table.create_index(column, FTS(tokenizer), True, None, name=None, train=True)
-            return await table.count_rows(None)
+                await made.create_index(column, FTS(tokenizer), True, None, name=None, train=True)
+            return await made.count_rows(None)
 
         return _drive(create())[0]
 
@@ -435,21 +537,43 @@ class _PublicTable:
         rows = search.to_list()
         return Answers(rows, len(rows))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        return self._table.search().select(list(columns)).limit(self.count() or 1).to_list()
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        search = self._table.search(_floats(query.vector).to_pylist(), vector_column_name=VECTOR).metric("cosine")
+        search = search.limit(query.limit).select([*query.columns, "_distance"]).nprobes(query.probes)
+        if query.refine > 1:
+            search = search.refine_factor(query.refine)
+        if query.where:
+            search = search.where(query.where, prefilter=True)
+        return search.to_list()
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
+        search = self._table.search().select(list(columns)).limit(self.count() or 1)
+        return (search.where(where) if where else search).to_list()
 
     def count(self) -> int:
         return self._table.count_rows()
 
     def put(self, rows: Rows, replacing: str) -> None:
         merge = self._table.merge_insert(KEY).when_matched_update_all().when_not_matched_insert_all()
-        merge.when_not_matched_by_source_delete(replacing).use_index(False).execute(_reader([_batch(rows)]))
+        if replacing:
+            merge = merge.when_not_matched_by_source_delete(replacing)
+        merge.use_index(False).execute(_reader([_batch(rows)]))
 
     def remove(self, where: str) -> None:
         self._table.delete(where)
 
     def unindexed(self) -> int:
         return max((index.num_unindexed_rows or 0 for index in self._table.list_indices()), default=0)
+
+    def index_vectors(self, kind: Ann) -> None:
+        from lancedb import index
+
+        self._table.create_index(VECTOR, config=getattr(index, kind)(distance_type="cosine"))
+
+    def index_key(self) -> None:
+        from lancedb.index import BTree as PublicBTree
+
+        self._table.create_index(KEY, config=PublicBTree())
 
     def optimize(self) -> None:
         from datetime import timedelta
@@ -468,17 +592,17 @@ class _PublicStore:
 
         return self._lancedb.connect(folder, read_consistency_interval=timedelta(0))
 
-    def open(self, folder: str) -> Table:
-        return _PublicTable(self._connect(folder).open_table(TABLE))
+    def open(self, folder: str, table: str = TABLE) -> Table:
+        return _PublicTable(self._connect(folder).open_table(table))
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         from lancedb.index import FTS as PublicFTS
 
-        table = self._connect(folder).create_table(TABLE, _reader([_batch(rows) for rows in batches]))
-        table.set_unenforced_primary_key(KEY)
+        made = self._connect(folder).create_table(table, _reader([_batch(rows) for rows in batches]))
+        made.set_unenforced_primary_key(KEY)
         for column, tokenizer in tokenizers.items():
-            table.create_index(column, config=PublicFTS(**msgspec.structs.asdict(tokenizer)))
-        return table.count_rows()
+            made.create_index(column, config=PublicFTS(**msgspec.structs.asdict(tokenizer)))
+        return made.count_rows()
 
     def tokens(self, text: str, tokenizer: Tokenizer) -> list[str]:
         return [token.text for token in self._lancedb.tokenize(text, **msgspec.structs.asdict(tokenizer))]

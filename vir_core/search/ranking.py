@@ -7,7 +7,8 @@ from math import log
 
 from msgspec import Struct
 
-from vir_core.index import Found, Match, Terms, ident_terms, tokens
+from vir_core.index import Found, Match, Terms, tokens
+from vir_core.text import identifier_tokens
 
 IDENTS_WEIGHT = 0.6
 """BM25 of the identifier column counts this much beside the words: most plain words stand in one column only, and a
@@ -76,6 +77,6 @@ def _held(terms: Terms, stems: Mapping[str, frozenset[str]], match: Match) -> tu
     words = frozenset(tokens(text, "words"))
     held = [term for term in terms.words if stems[term] & words]
     if terms.idents:
-        idents = frozenset(ident_terms(text))
+        idents = frozenset(identifier_tokens(text))
         held += [term for term in terms.idents if term in idents]
     return tuple(dict.fromkeys(held))

@@ -8,7 +8,8 @@ from math import log
 
 import msgspec
 
-from vir_core.index import FREQUENCY_CAP, Found, Match, Passage, Terms, ident_terms, tokens
+from vir_core.index import FREQUENCY_CAP, Found, Match, Passage, Terms, tokens
+from vir_core.text import identifier_tokens
 
 _K1 = 1.2
 _B = 0.75
@@ -96,7 +97,7 @@ class _IdentsColumn:
     def counted(self, terms: dict[str, str]) -> dict[int, tuple[Counter[str], int]]:
         counted: dict[int, tuple[Counter[str], int]] = {}
         for number, passage in enumerate(self._passages):
-            cut = passage.ident.split() or ident_terms(f"{passage.title}\n{passage.text}")
+            cut = passage.ident.split() or identifier_tokens(f"{passage.title}\n{passage.text}")
             counts = Counter(token for token in cut if token in terms)
             if counts:
                 counted[number] = counts, len(cut)

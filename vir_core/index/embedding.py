@@ -1,0 +1,132 @@
+"""Bringing the vectors up to the passages: what has none gets one, what went takes its vector along.
+
+Embedding is slow and may lag behind: passages without a vector are found by their words. It commits as it goes, so a
+stop at any moment loses one chunk, and the next call goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vir_core.index.passages import embedded_text
+from vir_core.index.table import Content, Index
+from vir_core.index.vectors import Embedded, Vectors, VectorsUnusable
+from vir_core.machine import hold
+from vir_core.models import Embedder
+
+CHUNK = 512
+"""Passages embedded and committed at once: about four seconds of work."""
+
+FIRST_CHUNK = 64
+"""So that progress shows, and a short budget is kept."""
+
+
+class EmbeddingPlan(Struct, frozen=True):
+    """`missing` newest first, because what was learnt lately is asked for most; `gone` are keys whose passage is no more."""
+
+    missing: tuple[Content, ...]
+    gone: tuple[str, ...]
+
+
+class EmbeddingDone(Struct, frozen=True, kw_only=True):
+    """`waiting` passages have no vector yet."""
+
+    embedded: int = 0
+    removed: int = 0
+    waiting: int = 0
+
+
+def plan_embedding(contents: Sequence[Content], held: Mapping[str, str]) -> EmbeddingPlan:
+    """`held`: key of a passage to the hash that its vector was made of."""
+    missing = [one for one in contents if held.get(one.key) != one.hash]
+    wanted = {one.key for one in contents}
+    return EmbeddingPlan(
+        tuple(sorted(missing, key=lambda one: (one.date, one.key), reverse=True)),
+        tuple(sorted(key for key in held if key not in wanted)),
+    )
+
+
+def embed_missing(
+    index: Index,
+    vectors: Vectors,
+    embedder: Embedder,
+    lock: Path,
+    *,
+    verb: str,
+    seconds: float | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> EmbeddingDone:
+    """Embeds until all is done or `seconds` are over (begun chunks are finished). `lock` is held around each commit and never
+    while the model works; `tell` hears how many of how many. Raises `EmbedderFailed`, `IndexUnusable`, `VectorsUnusable`, and
+    what `machine.hold` raises; what was committed by then stays."""
+    started = time.monotonic()
+    mark = index.mark()
+    if mark and _covered(vectors, embedder) == mark:
+        return EmbeddingDone()
+    held = _held(vectors, embedder)
+    plan = plan_embedding(index.contents(), held or {})
+    begun = held is not None
+    if plan.gone:
+        with hold(lock, verb):
+            vectors.put([], plan.gone)
+    embedded = 0
+    for chunk in _chunks(plan.missing):
+        if seconds is not None and embedded and time.monotonic() - started >= seconds:
+            break
+        if tell:
+            tell(embedded, len(plan.missing))
+        rows = _embedded(index, embedder, chunk)
+        with hold(lock, verb):
+            if begun:
+                vectors.put(rows)
+            elif rows:
+                vectors.begin(embedder.model(), rows)
+                begun = True
+        embedded += len(chunk)
+    waiting = len(plan.missing) - embedded
+    if begun:
+        with hold(lock, verb):
+            vectors.settle("" if waiting else mark)
+    return EmbeddingDone(embedded=embedded, removed=len(plan.gone), waiting=waiting)
+
+
+def _covered(vectors: Vectors, embedder: Embedder) -> str:
+    """Which passages this embedder's vectors cover, by their mark; empty when not all or not known."""
+    try:
+        meta = vectors.meta()
+    except VectorsUnusable:
+        return ""
+    return meta.covers if meta.model.name == embedder.name else ""
+
+
+def _held(vectors: Vectors, embedder: Embedder) -> Mapping[str, str] | None:
+    """What this embedder has embedded; `None` when there is no usable table of its vectors."""
+    try:
+        if vectors.meta().model != embedder.model():
+            return None
+        return vectors.held()
+    except VectorsUnusable:
+        return None
+
+
+def _embedded(index: Index, embedder: Embedder, chunk: Sequence[Content]) -> list[Embedded]:
+    found = index.passages([one.key for one in chunk])
+    here = [one for one in chunk if one.key in found]
+    texts = [
+        embedded_text(f"{found[one.key].title}\n{found[one.key].text}", found[one.key].project_name) for one in here
+    ]
+    return [
+        Embedded(key=one.key, hash=one.hash, note=one.note, project=one.project, category=one.category, vector=vector)
+        for one, vector in zip(here, embedder.embed(texts), strict=True)
+    ]
+
+
+def _chunks(missing: Sequence[Content]) -> Iterator[Sequence[Content]]:
+    if missing:
+        yield missing[:FIRST_CHUNK]
+    for start in range(FIRST_CHUNK, len(missing), CHUNK):
+        yield missing[start : start + CHUNK]
