@@ -94,7 +94,17 @@ print(" ".join(sorted({name for name in sys.modules if sys.modules[name] is not 
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert "lancedb._lancedb" in loaded
-    heavy = {"asyncio", "numpy", "pydantic", "lance_namespace", "lancedb.table", "subprocess", "logging", "markdown_it"}
+    heavy = {
+        "asyncio",
+        "numpy",
+        "pyarrow",
+        "pydantic",
+        "lance_namespace",
+        "lancedb.table",
+        "subprocess",
+        "logging",
+        "markdown_it",
+    }
     assert not loaded & heavy
 
 
@@ -178,4 +188,70 @@ assert Index(folder).count() == 120
 print("fine")
 """
     )
+    assert run(code, tmp_path / "index") == "fine\n"
+
+
+def test_rows_read_without_pyarrow_are_those_that_pyarrow_reads(tmp_path: Path) -> None:
+    code = (
+        NOTES
+        + """
+from vir_core.index import arrow
+Index(folder).rebuild([passage("n1", "", "plain words"), passage("n2", "lb", "连接 café 🙂 " + "x" * 3000), *notes])
+table = native.store().open(str(folder / Index(folder)._meta().folder))
+columns = ("key", "note", "words", "idents", "confidence", "date")
+query = native.TextQuery(column="words", text="retry socket", limit=7, columns=columns, where="note != 'n5'")
+counted = native.TextQuery(column="words", text="cache", limit=50)
+nothing = native.TextQuery(column="words", text="zebra", limit=5, columns=columns)
+"""
+    )
+    ask = """
+rows = sorted(table.read(columns), key=lambda row: row["key"])
+found = table.find([query, counted, nothing])
+assert ("pyarrow" in sys.modules) == (sys.argv[2] == "pyarrow"), sys.modules.get("pyarrow")
+print(json.dumps([rows, [[answer.rows, answer.count] for answer in found]], ensure_ascii=True))
+"""
+    build = "if sys.argv[2] == 'build': raise SystemExit\n"
+    run(code + build, tmp_path / "index", "build")
+    reopen = code.replace("Index(folder).rebuild(", "(lambda _: None)(")
+    ours = json.loads(run(reopen + ask, tmp_path / "index", "ours"))
+    theirs = json.loads(run("import pyarrow\n" + reopen + ask, tmp_path / "index", "pyarrow"))
+    assert ours == theirs
+    rows, [found, counts, none] = ours
+    assert len(rows) == 122 and any("连接" in row["words"] for row in rows)
+    assert len(found[0]) == 7 and counts[1] > 7 and none == [[], 0]
+
+
+def test_a_column_that_we_do_not_read_is_read_by_pyarrow_and_the_stand_in_goes(tmp_path: Path) -> None:
+    code = (
+        NOTES
+        + """
+from vir_core.index import arrow
+Index(folder).rebuild(notes)
+"""
+    )
+    run(code, tmp_path / "index")
+    code = """
+from vir_core.index import arrow
+assert arrow._TEXTS.pop("u")
+assert Index(folder).search(Terms(words=("cache",)), 200).matches
+assert sys.modules["pyarrow"].__file__
+import pyarrow
+assert pyarrow.array([1, 2]).to_pylist() == [1, 2]
+print("fine")
+"""
+    assert run(code, tmp_path / "index") == "fine\n"
+
+
+def test_real_pyarrow_works_after_rows_were_read_without_it(tmp_path: Path) -> None:
+    run(NOTES + "Index(folder).rebuild(notes)", tmp_path / "index")
+    code = """
+from test_index_table import passage
+before = Index(folder).search(Terms(words=("cache",)), 200)
+assert "pyarrow" not in sys.modules
+Index(folder).refresh({"n500": [passage("n500", "", "cache of a kind")]}, set())
+assert sys.modules["pyarrow"].__file__
+after = Index(folder).search(Terms(words=("cache",)), 200)
+assert len(after.matches) == len(before.matches) + 1
+print("fine")
+"""
     assert run(code, tmp_path / "index") == "fine\n"

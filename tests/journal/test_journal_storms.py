@@ -164,14 +164,7 @@ class Storm:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "blows",
-    [
-        pytest.param(BLOWS, id="without cloud"),
-        pytest.param(
-            (*BLOWS, *CLOUD),
-            id="cloud",
-            marks=pytest.mark.xfail(reason="see the strict xfail of test_recorded_faults.py; a few in 100 storms"),
-        ),
-    ],
+    [pytest.param(BLOWS, id="without cloud"), pytest.param((*BLOWS, *CLOUD), id="cloud")],
 )
 def test_no_storm_loses_or_doubles_a_line_or_parts_replay_from_the_live_view(
     tmp_path: Path,

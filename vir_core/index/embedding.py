@@ -114,7 +114,7 @@ def _held(vectors: Vectors, embedder: Embedder) -> Mapping[str, str] | None:
 
 
 def _embedded(index: Index, embedder: Embedder, chunk: Sequence[Content]) -> list[Embedded]:
-    found = index.passages([one.key for one in chunk])
+    found = index.by_key([one.key for one in chunk])
     here = [one for one in chunk if one.key in found]
     texts = [
         embedded_text(f"{found[one.key].title}\n{found[one.key].text}", found[one.key].project_name) for one in here

@@ -2,8 +2,9 @@
 
 `import lancedb` takes over a second, most of it generated classes for remote catalogues. An empty module named `lancedb`
 that only knows where the package lies lets the native module load alone, in about 10 ms. Two more costs are avoided on the
-way: pyarrow is loaded without numpy (two thirds of its time), and the native calls are driven by a loop of a few lines,
-because `asyncio` takes longer to import than a query takes to run. When any of this stops working (another version of
+way: rows are read without pyarrow (`arrow.py`), which is loaded only to write, and then without numpy (two thirds of its
+time); and the native calls are driven by a loop of a few lines, because `asyncio` takes longer to import than a query takes
+to run. When any of this stops working (another version of
 LanceDB), the public API does the same work more slowly; a test compares the two.
 """
 
@@ -12,13 +13,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
 
+from vir_core.index.arrow import stand_in
+
 if TYPE_CHECKING:
     from types import ModuleType
+
+T = TypeVar("T")
 
 TABLE = "passages"
 KEY = "key"
@@ -304,6 +309,28 @@ def _load_pyarrow() -> Any:
         del modules["numpy"]
 
 
+def _with_rows(call: Callable[[], T]) -> T:
+    """The result of native calls that return rows: read by ourselves where pyarrow is not loaded yet and nobody could load it
+    meanwhile and be handed the stand-in, with pyarrow else."""
+    from _thread import _count  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue,reportUnknownVariableType]
+
+    if "pyarrow" in sys.modules or _count():
+        _load_pyarrow()
+        return call()
+    module = sys.modules["pyarrow"] = stand_in(_load_real_pyarrow)
+    try:
+        return call()
+    finally:
+        if sys.modules.get("pyarrow") is module:
+            del sys.modules["pyarrow"]
+
+
+def _load_real_pyarrow() -> Any:
+    """As `_load_pyarrow`, from under the stand-in."""
+    sys.modules.pop("pyarrow", None)
+    return _load_pyarrow()
+
+
 class FTS:
     """Settings of a text index. The native side reads attributes by name and knows the kind of index by this class's name."""
 
@@ -389,8 +416,7 @@ class _NativeTable:
         self._table = table
 
     def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
-        _load_pyarrow()
-        return _drive(*(self._find(query) for query in queries))
+        return _with_rows(lambda: _drive(*(self._find(query) for query in queries)))
 
     async def _find(self, query: TextQuery) -> Answers:
         search = self._table.query().nearest_to_text({"query": query.text, "columns": [query.column]})
@@ -403,25 +429,32 @@ class _NativeTable:
         return Answers(rows, sum(batch.num_rows for batch in batches))
 
     def near(self, query: NearQuery) -> list[dict[str, Any]]:
-        search = self._table.query().nearest_to(_floats(query.vector))
-        search.distance_type("cosine")
-        search.limit(query.limit)
-        search.minimum_nprobes(query.probes)
-        search.maximum_nprobes(query.probes)
-        if query.refine > 1:
-            search.refine_factor(query.refine)
-        search.select_columns([*query.columns, "_distance"])
-        if query.where:
-            search.where(query.where)
-        return _drive(_collect(search))[0]
+        vector = _floats(query.vector)
+
+        def near() -> list[dict[str, Any]]:
+            search = self._table.query().nearest_to(vector)
+            search.distance_type("cosine")
+            search.limit(query.limit)
+            search.minimum_nprobes(query.probes)
+            search.maximum_nprobes(query.probes)
+            if query.refine > 1:
+                search.refine_factor(query.refine)
+            search.select_columns([*query.columns, "_distance"])
+            if query.where:
+                search.where(query.where)
+            return _drive(_collect(search))[0]
+
+        return _with_rows(near)
 
     def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
-        _load_pyarrow()
-        query = self._table.query()
-        query.select_columns(list(columns))
-        if where:
-            query.where(where)
-        return _drive(_collect(query))[0]
+        def read() -> list[dict[str, Any]]:
+            query = self._table.query()
+            query.select_columns(list(columns))
+            if where:
+                query.where(where)
+            return _drive(_collect(query))[0]
+
+        return _with_rows(read)
 
     def count(self) -> int:
         async def count() -> int:

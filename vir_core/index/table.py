@@ -155,7 +155,7 @@ class Index:
         columns = Content.__struct_fields__
         return [Content(**row) for row in self._use(lambda table, _: table.read(columns))]
 
-    def passages(self, keys: Collection[str]) -> dict[str, Match]:
+    def by_key(self, keys: Collection[str]) -> dict[str, Match]:
         """Passages by key, without scores; a key that is not there is left out. Raises `IndexUnusable`."""
         if not keys:
             return {}

@@ -258,7 +258,7 @@ class Journal:
 
     def _keep_read(self, state: Path, replay: Replay[Line]) -> None:
         """Mirrors the lines that a reader met, unless a writer is at work: it will do so itself."""
-        if not replay.unkept:
+        if not replay.owes_mirror:
             return
         held = try_hold(state / "locks" / "journal.lock", "read")
         if held is not None:

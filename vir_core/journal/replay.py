@@ -291,14 +291,24 @@ class Replay(Generic[L]):
         if len(self.unkept) > _UNKEPT:
             self.unkept.clear()
 
+    @property
+    def owes_mirror(self) -> bool:
+        """Whether lines were read that the mirror lacks, or calls pending still though a segment holds them."""
+        return bool(self.unkept) or len(self.unsettled()) < len(self.pending)
+
     def keep_read(self) -> None:
-        """Mirrors the lines that were read without the lock, which the caller holds now. Raises `MachineError`."""
-        if self._mirror is not None and self.unkept:
+        """Mirrors the lines that were read without the lock, which the caller holds now; so whoever wrote a line that is
+        still pending is gone, and what was read of it counts from here on. Raises `MachineError`."""
+        if self._mirror is None or not self.owes_mirror:
+            return
+        if self.unkept:
             self._mirror.keep(self.unkept)
             self.unkept.clear()
             self.marks.mirrored = True
-            self._remark_mirror(self._mirror)
-            self._serve_lost()
+        if len(self.unsettled()) < len(self.pending):
+            self._mirror.done()
+        self._remark_mirror(self._mirror)
+        self._serve_lost()
 
     def _remark_mirror(self, mirror: Mirror[L]) -> None:
         for name, (path, status) in mirror.files().found.items():
@@ -447,7 +457,12 @@ class Replay(Generic[L]):
         self._ours.add(line.origin)
         if self._until and line.at > self._until:
             return
-        if not any(name.partition("/")[0] == line.origin for name in self.marks.absent):
+        away = [name for name in self.marks.absent if name.partition("/")[0] == line.origin]
+        if away:
+            # Perhaps it is in there. Without a mark such a file is looked through whole when it is back.
+            for name in away:
+                self.marks.files.pop(name, None)
+        else:
             self.marks.missing[line.hash] = line.origin
         self._count(line)
         self._apply(line)
