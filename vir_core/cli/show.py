@@ -298,7 +298,8 @@ def _query(reply: QueryReply) -> str:
     lines: list[str] = []
     for hit in reply.hits:
         about = " · ".join(part for part in (hit.category, line(hit.project), hit.date) if part)
-        lines += [line(hit.title), f"  {about}", f"  {line(hit.snippet)}", f"  {line(hit.path)}", ""]
+        words = [f"  {line(part)}" for part in hit.text.split("\n\n")] if hit.text else [f"  {line(hit.snippet)}"]
+        lines += [line(hit.title), f"  {about}", *words, f"  {line(hit.path)}", ""]
     if not reply.hits:
         lines.append("Nothing found.")
     hidden = sum(reply.excluded.values())
@@ -309,6 +310,8 @@ def _query(reply: QueryReply) -> str:
             reasons[words] = reasons.get(words, 0) + number
         left = ", ".join(f"{number} {words}" for words, number in reasons.items())
         lines.append(f"{count(hidden, 'more match', 'more matches')} left out: {left}.")
+    if reply.truncated:
+        lines.append(f"Cut to fit: {count(reply.truncated, 'answer')}. --budget 0 shows all.")
     if reply.degraded:
         lines.append(f"Answered without the index: {reply.degraded}.")
     return "\n".join(lines).rstrip()

@@ -231,7 +231,8 @@ class ProjectsReply(Reply, frozen=True, kw_only=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """`score` orders within one reply only; `block` is the lesson's block id, or empty for a section."""
+    """`score` orders within one reply only; `block` is the lesson's block id, or empty for a section. `text` is the note's
+    own words, where they were asked for and fit."""
 
     id: str
     type: str
@@ -245,10 +246,12 @@ class Hit(Struct, frozen=True, kw_only=True):
     confidence: float
     snippet: str
     block: str
+    text: str = ""
 
 
 class QueryReply(Reply, frozen=True, kw_only=True):
-    """`excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process."""
+    """`excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or
+    left out; `took_ms` is measured inside the process."""
 
     vault: str
     folder: str
@@ -256,6 +259,7 @@ class QueryReply(Reply, frozen=True, kw_only=True):
     method: str = "lexical"
     degraded: str | None = None
     excluded: dict[str, int] = {}
+    truncated: int = 0
     took_ms: float = 0.0
 
 

@@ -22,6 +22,9 @@ Driver = Literal[
 ]
 
 
+ServedTrust = Literal["unreviewed", "verified", "edited"]
+"""What a note in an answer may be."""
+
 Limit = Annotated[int, Meta(ge=0)]
 
 
@@ -84,11 +87,20 @@ class ProjectsRequest(Request, frozen=True, kw_only=True):
 
 
 class QueryRequest(Request, frozen=True, kw_only=True):
+    """`text` may be the id of a note or of a lesson. `since` is a day or a duration before now, by the date of the session.
+    `full` gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session
+    asks, for the record of questions."""
+
     text: str
     vault: str = ""
     limit: Limit = 8
     category: tuple[Category, ...] = ()
     project: tuple[str, ...] = ()
+    trust: tuple[ServedTrust, ...] = ()
+    since: str = ""
+    full: bool = False
+    budget: Limit = 2000
+    caller: str = ""
 
 
 class DoctorRequest(Request, frozen=True, kw_only=True):

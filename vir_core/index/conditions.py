@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+_COLUMNS = {"categories": "category", "projects": "project", "notes": "note", "blocks": "block", "kinds": "kind"}
+
+
+def condition(since: str = "", **columns: Collection[str]) -> str:
+    """The condition that a row fits every filter; empty without any. Filters are named by the plural of their column, `since`
+    is the earliest date."""
+    parts = [one_of(_COLUMNS[name], values) for name, values in columns.items() if values]
+    if since:
+        parts.append(f"date >= {_quoted(since)}")
+    return " AND ".join(parts)
 
 
 def one_of(column: str, values: Iterable[str]) -> str:
-    """`column IN (…)`, with every value quoted."""
-    listed = ", ".join("'" + value.replace("'", "''") + "'" for value in sorted(values))
-    return f"{column} IN ({listed})"
+    return f"{column} IN ({', '.join(_quoted(value) for value in sorted(values))})"
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
 
 
 def first_line(error: Exception) -> str:

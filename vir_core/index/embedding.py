@@ -120,7 +120,15 @@ def _embedded(index: Index, embedder: Embedder, chunk: Sequence[Content]) -> lis
         embedded_text(f"{found[one.key].title}\n{found[one.key].text}", found[one.key].project_name) for one in here
     ]
     return [
-        Embedded(key=one.key, hash=one.hash, note=one.note, project=one.project, category=one.category, vector=vector)
+        Embedded(
+            key=one.key,
+            hash=one.hash,
+            note=one.note,
+            project=one.project,
+            category=one.category,
+            date=one.date,
+            vector=vector,
+        )
         for one, vector in zip(here, embedder.embed(texts), strict=True)
     ]
 

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.index import native
-from vir_core.index.conditions import first_line, one_of
+from vir_core.index.conditions import condition, first_line, one_of
 from vir_core.index.generations import drop_generation, new_generation, sweep_generations
 from vir_core.index.passages import ANSWERED, LAYOUT, TOKENIZERS, Kind, Passage, rows, title_and_text
 
@@ -170,12 +170,12 @@ class Index:
         *,
         categories: Collection[str] = (),
         projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
     ) -> Found:
         """The best `limit` passages of each column, in no order that means anything across columns; filters take
-        category names and project ids. Raises `IndexUnusable`."""
-        where = " AND ".join(
-            one_of(column, values) for column, values in (("category", categories), ("project", projects)) if values
-        )
+        category names, project ids, note ids and the earliest date (YYYY-MM-DD). Raises `IndexUnusable`."""
+        where = condition(categories=categories, projects=projects, notes=notes, since=since)
         asked = {"words": terms.words, "idents": terms.idents}
         lists = [
             native.TextQuery(column=column, text=" ".join(values), limit=limit, columns=(*ANSWERED, "key"), where=where)
@@ -202,6 +202,31 @@ class Index:
             )
 
         return self._use(search)
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]:
+        """The passages that fit every filter given, in no order; without any, all. Raises `IndexUnusable`."""
+        where = condition(
+            notes=notes, blocks=blocks, kinds=kinds, categories=categories, projects=projects, since=since
+        )
+        return tuple(_match(row) for row in self._use(lambda table, _: table.read(ANSWERED, where)))
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]:
+        """The `limit` notes of the latest dates, newest first, by id where the date is one. Raises `IndexUnusable`."""
+        where = condition(categories=categories, projects=projects, since=since)
+        found = self._use(lambda table, _: table.read(("note", "date"), where))
+        dates = {row["note"]: row["date"] for row in found}
+        return tuple(sorted(dates, key=lambda note: (dates[note], note), reverse=True)[:limit])
 
     def _meta(self) -> _Meta:
         path = self._folder / META

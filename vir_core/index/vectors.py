@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.index import native
-from vir_core.index.conditions import first_line, one_of
+from vir_core.index.conditions import condition, first_line, one_of
 from vir_core.index.generations import drop_generation, new_generation, sweep_generations
 from vir_core.models import EmbeddingModel, Vector
 
@@ -59,6 +59,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
     note: str
     project: str
     category: str
+    date: str
     vector: Vector
 
 
@@ -111,14 +112,11 @@ class Vectors:
         categories: Collection[str] = (),
         projects: Collection[str] = (),
         notes: Collection[str] = (),
+        since: str = "",
     ) -> list[tuple[str, float]]:
         """Keys of the passages nearest to a vector of the same model, with their cosine, best first. Raises
         `VectorsUnusable`."""
-        where = " AND ".join(
-            one_of(column, values)
-            for column, values in (("category", categories), ("project", projects), ("note", notes))
-            if values
-        )
+        where = condition(categories=categories, projects=projects, notes=notes, since=since)
 
         def near(table: native.Table, meta: VectorsMeta) -> list[tuple[str, float]]:
             if not meta.rows:
@@ -222,5 +220,5 @@ class Vectors:
 def _rows(rows: Sequence[Embedded], model: EmbeddingModel) -> native.Rows:
     if any(len(row.vector) != 4 * model.dimensions for row in rows):
         raise VectorsUnusable("the embedder gave vectors of another length than it said")
-    names = (native.KEY, "hash", "note", "project", "category", native.VECTOR)
+    names = (native.KEY, "hash", "note", "project", "category", "date", native.VECTOR)
     return {name: [getattr(row, name) for row in rows] for name in names}

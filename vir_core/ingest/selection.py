@@ -10,14 +10,12 @@ from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.policy import Policy
-from vir_core.memory import Memory, Observation, SessionState
+from vir_core.memory import Memory, Observation, SessionState, duration
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
 
 TAKEN = frozenset({"human", "plan_handoff"})
 """Drivers that a default run distils; whatever is unsure is taken as well."""
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -44,14 +42,6 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     kept: tuple[KeptNote, ...]
     unchanged: int
     skipped: Mapping[str, int]
-
-
-def duration(text: str) -> timedelta:
-    """`30d`, `12h`, `2w`, `90m`, `45s`; a bare whole number is days. Raises `RequestError`."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "d")
-    if not (number.isascii() and number.isdigit()) or len(number) > 6:
-        raise RequestError(f"--since {text!r} is not a length of time.", "Write it like 30d, 12h or 2w.")
-    return timedelta(seconds=int(number) * _UNITS[unit])
 
 
 def _before(now: datetime, length: timedelta) -> datetime:

@@ -12,10 +12,12 @@ from vir_core.search.answering import (
     Reread,
     Shown,
     Source,
+    Wanted,
     answer,
 )
 from vir_core.search.query import query
 from vir_core.search.ranking import Ranked, rank
+from vir_core.search.reader import keep_readers
 from vir_core.search.scan import Scan
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
@@ -32,7 +34,9 @@ __all__ = [
     "Scan",
     "Shown",
     "Source",
+    "Wanted",
     "answer",
+    "keep_readers",
     "query",
     "question_terms",
     "rank",

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from vir_core.contract import Trust
-from vir_core.index import Found, Match, Terms
+from vir_core.index import Found, Kind, Match, Terms
 from vir_core.search.ranking import Ranked, rank
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
@@ -24,8 +24,30 @@ class Source(Protocol):
     """Where passages are found: the index, or a scan of the notes when there is none."""
 
     def search(
-        self, terms: Terms, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = ()
+        self,
+        terms: Terms,
+        limit: int,
+        *,
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
     ) -> Found: ...
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]: ...
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]: ...
 
 
 class GateRow(Protocol):
@@ -40,6 +62,8 @@ class GateRow(Protocol):
     def trust(self) -> Trust: ...
     @property
     def approved(self) -> str: ...
+    @property
+    def project(self) -> str: ...
     @property
     def struck(self) -> frozenset[str]: ...
 
@@ -73,8 +97,35 @@ Reread = Callable[[str], Current | None]
 """Path to what the file says now; `None` when it cannot be read as a note."""
 
 
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What an answer may hold. Empty filters let everything through; `projects` are ids, `since` the earliest date,
+    `trusts` what must hold for the words on disk now. `scope` are the projects this process may read, `None` all: it is no
+    filter but a wall, and what lies behind it is not even counted."""
+
+    limit: int = 8
+    categories: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    since: str = ""
+    trusts: frozenset[Trust] = frozenset()
+    scope: frozenset[str] | None = None
+
+    @property
+    def nowhere(self) -> bool:
+        """Whether no project is left to look in."""
+        return self.scope is not None and not (self.scope.intersection(self.projects) if self.projects else self.scope)
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The project ids to look in; empty for all, so `nowhere` is asked first."""
+        if self.scope is None:
+            return self.projects
+        return tuple(sorted(self.scope.intersection(self.projects) if self.projects else self.scope))
+
+
 class Shown(Struct, frozen=True, kw_only=True):
-    """One hit. `score` compares within one answer only; `trust` is what holds for the words on disk now."""
+    """One hit. `score` compares within one answer only; `trust` is what holds for the words on disk now;
+    `struck` are the lessons of the note that must not be shown with it."""
 
     note: str
     block: str
@@ -90,6 +141,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     trust: Trust
     snippet: str
     terms: tuple[str, ...]
+    struck: frozenset[str]
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -100,27 +152,43 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 def answer(
-    question: str,
-    source: Source,
+    question: str, source: Source, gate: GateLookup, wanted: Wanted, *, locate: Locate, reread: Reread
+) -> Answer:
+    """The best notes for a question, one passage each. Raises what `source` raises (`IndexUnusable`)."""
+    terms = question_terms(question)
+    if wanted.limit < 1 or wanted.nowhere or not (terms.words or terms.idents):
+        return Answer(hits=(), excluded={})
+
+    def ranked(fetch: int) -> tuple[list[Ranked], bool]:
+        found = source.search(
+            terms,
+            fetch,
+            categories=wanted.categories,
+            projects=wanted.within,
+            notes=wanted.notes,
+            since=wanted.since,
+        )
+        return rank(terms, found), found.complete
+
+    return sift(ranked, gate, wanted, locate=locate, reread=reread)
+
+
+def sift(
+    ranked: Callable[[int], tuple[list[Ranked], bool]],
     gate: GateLookup,
+    wanted: Wanted,
     *,
     locate: Locate,
     reread: Reread,
-    limit: int = 8,
-    categories: Collection[str] = (),
-    projects: Collection[str] = (),
 ) -> Answer:
-    """The best `limit` notes for a question, one passage each. Whatever is dropped is made up for from further down, until
-    `MOST_FETCH` passages were looked at. Raises what `source` raises (`IndexUnusable`)."""
-    terms = question_terms(question)
-    if limit < 1 or not (terms.words or terms.idents):
-        return Answer(hits=(), excluded={})
-    sieve = _Sieve(gate, locate, reread)
-    fetch = max(LEAST_FETCH, limit * FETCH_FACTOR)
+    """What may be shown of a ranking, one passage a note. `ranked` is asked for a number of passages and says whether that
+    was all there is; whatever is dropped is made up for from further down, until `MOST_FETCH` passages were looked at."""
+    sieve = _Sieve(gate, wanted, locate, reread)
+    fetch = max(LEAST_FETCH, wanted.limit * FETCH_FACTOR)
     while True:
-        found = source.search(terms, fetch, categories=categories, projects=projects)
-        hits = sieve.shown(rank(terms, found), limit)
-        if len(hits) >= limit or found.complete or fetch >= MOST_FETCH:
+        some, complete = ranked(fetch)
+        hits = sieve.shown(some, wanted.limit)
+        if len(hits) >= wanted.limit or complete or fetch >= MOST_FETCH:
             return Answer(hits=tuple(hits), excluded=dict(sieve.excluded))
         fetch *= FETCH_FACTOR
 
@@ -128,8 +196,9 @@ def answer(
 class _Sieve:
     """Decides note by note and remembers, so that a second, longer fetch asks the disk nothing twice."""
 
-    def __init__(self, gate: GateLookup, locate: Locate, reread: Reread) -> None:
+    def __init__(self, gate: GateLookup, wanted: Wanted, locate: Locate, reread: Reread) -> None:
         self._gate = gate
+        self._wanted = wanted
         self._locate = locate
         self._reread = reread
         self._located: dict[str, Located | None] = {}
@@ -147,7 +216,9 @@ class _Sieve:
             if match.note in done:
                 continue
             row = self._gate.row(match.note)
-            if row is None or not row.served:
+            if self._behind_the_wall(row):
+                done.add(match.note)
+            elif row is None or not row.served:
                 self.excluded[row.reason if row else "unknown"] += 1
                 done.add(match.note)
             elif match.block in row.struck:
@@ -155,13 +226,18 @@ class _Sieve:
             else:
                 hit = self._checked(one, row)
                 if isinstance(hit, Shown):
-                    hits.append(hit)
                     done.add(match.note)
+                    if not self._wanted.trusts or hit.trust in self._wanted.trusts:
+                        hits.append(hit)
                 else:
                     self.excluded[hit] += 1
                     if hit == "absent":
                         done.add(match.note)
         return hits
+
+    def _behind_the_wall(self, row: GateRow | None) -> bool:
+        scope = self._wanted.scope
+        return scope is not None and (row is None or row.project not in scope)
 
     def _checked(self, one: Ranked, row: GateRow) -> Shown | str:
         """The hit as its file says it now, or why there is none."""
@@ -173,7 +249,7 @@ class _Sieve:
         if located is None:
             return "absent"
         if located.unchanged:
-            return _shown(one, located.path, row.trust, match.text)
+            return _shown(one, located.path, row, row.trust, match.text)
         if note not in self._current:
             self._current[note] = self._reread(located.path)
         current = self._current[note]
@@ -183,10 +259,10 @@ class _Sieve:
         trust = row.trust
         if trust == "verified" and not current.words(match.category).startswith(row.approved):
             trust = "edited"
-        return _shown(one, located.path, trust, text)
+        return _shown(one, located.path, row, trust, text)
 
 
-def _shown(one: Ranked, path: str, trust: Trust, text: str) -> Shown:
+def _shown(one: Ranked, path: str, row: GateRow, trust: Trust, text: str) -> Shown:
     match: Match = one.match
     return Shown(
         note=match.note,
@@ -203,4 +279,5 @@ def _shown(one: Ranked, path: str, trust: Trust, text: str) -> Shown:
         trust=trust,
         snippet=snippet(text, one.terms),
         terms=one.terms,
+        struck=row.struck,
     )

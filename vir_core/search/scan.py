@@ -8,7 +8,7 @@ from math import log
 
 import msgspec
 
-from vir_core.index import FREQUENCY_CAP, Found, Match, Passage, Terms, tokens
+from vir_core.index import FREQUENCY_CAP, Found, Kind, Match, Passage, Terms, tokens
 from vir_core.text import identifier_tokens
 
 _K1 = 1.2
@@ -24,7 +24,14 @@ class Scan:
         self._passages = list(passages)
 
     def search(
-        self, terms: Terms, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = ()
+        self,
+        terms: Terms,
+        limit: int,
+        *,
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
     ) -> Found:
         """As `Index.search`; raises nothing."""
         words = self._column(_stems(terms.words), _WordsColumn(self._passages))
@@ -36,7 +43,7 @@ class Scan:
         allowed = {
             number
             for number, passage in enumerate(self._passages)
-            if (not categories or passage.category in categories) and (not projects or passage.project in projects)
+            if _fits(passage, categories=categories, projects=projects, notes=notes, since=since)
         }
         tops = [_top(scores[0], allowed, limit) for scores in (words, idents)]
         matches = [
@@ -49,6 +56,36 @@ class Scan:
             passages=len(self._passages),
             complete=all(len(top) < limit for top in tops),
         )
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]:
+        """As `Index.passages`."""
+        return tuple(
+            _match(passage, 0.0, 0.0)
+            for passage in self._passages
+            if _fits(passage, categories=categories, projects=projects, notes=notes, since=since)
+            and (not blocks or passage.block in blocks)
+            and (not kinds or passage.kind in kinds)
+        )
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]:
+        """As `Index.newest`."""
+        dates = {
+            passage.note: passage.date
+            for passage in self._passages
+            if _fits(passage, categories=categories, projects=projects, notes=(), since=since)
+        }
+        return tuple(sorted(dates, key=lambda note: (dates[note], note), reverse=True)[:limit])
 
     def _column(
         self, terms: dict[str, str], column: _WordsColumn | _IdentsColumn
@@ -102,6 +139,17 @@ class _IdentsColumn:
             if counts:
                 counted[number] = counts, len(cut)
         return counted
+
+
+def _fits(
+    passage: Passage, *, categories: Collection[str], projects: Collection[str], notes: Collection[str], since: str
+) -> bool:
+    return (
+        (not categories or passage.category in categories)
+        and (not projects or passage.project in projects)
+        and (not notes or passage.note in notes)
+        and passage.date >= since
+    )
 
 
 def _stems(words: Iterable[str]) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from vir_core.contract import VERBS, Progress, Reply, Request
+from vir_core.contract import VERBS, Progress, Reply, Request, RequestError
 
 OnProgress = Callable[[Progress], None]
 
@@ -17,7 +18,8 @@ class Verb(Struct, frozen=True, kw_only=True):
     """`handler` is `module:function`, called with the request (and `progress=` when `progresses`). `flags` explains each
     field of the request; `positional` names the field that stands without a flag; `words` gives the field that the
     words after a first word go to (`runs undo ID` is `runs --undo ID`). `heavy` lists what the verb may load of
-    the packages that cost a tenth of a second or more."""
+    the packages that cost a tenth of a second or more. `scoped` verbs keep to the projects that `VIR_SCOPE` names; any
+    other is refused in a process that has a scope."""
 
     name: str
     summary: str
@@ -28,6 +30,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     progresses: bool = False
     hidden: bool = False
     heavy: frozenset[str] = frozenset()
+    scoped: bool = False
     example: str = ""
 
     @property
@@ -39,6 +42,11 @@ class Verb(Struct, frozen=True, kw_only=True):
         return VERBS[self.name][1]
 
     def run(self, request: Request, progress: OnProgress | None = None) -> Reply:
+        if not self.scoped and (words := os.environ.get("VIR_SCOPE", "").strip()):
+            raise RequestError(
+                f"`{self.name}` reaches every project, and this process may read only {words}.",
+                "Run it without VIR_SCOPE (and without --scope).",
+            )
         module, _, function = self.handler.partition(":")
         handler: Callable[..., Any] = getattr(importlib.import_module(module), function)
         return handler(request, progress=progress) if self.progresses else handler(request)
@@ -136,8 +144,14 @@ TABLE: dict[str, Verb] = {
                 "limit": "at most this many answers",
                 "category": "only pattern, gotcha, decision or tool; may be repeated",
                 "project": "only this project (name or id), may be repeated",
+                "trust": "only notes that are unreviewed, verified (you approved them) or edited (since); may be repeated",
+                "since": "only sessions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
+                "full": "the whole text of each note, as far as the budget goes",
+                "budget": "at most about this many tokens, 0 for no bound",
+                "caller": "which session asks, such as claude:ID, for `vir_core queries` (default: what the agent says of itself)",
             },
             positional="text",
+            scoped=True,
             heavy=frozenset({"lancedb", "pyarrow"}),
             example='vir_core query "why did the migration deadlock" --vault ~/Notes',
         ),

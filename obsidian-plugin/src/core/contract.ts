@@ -12,6 +12,8 @@ export type Driver = 'automated' | 'compaction' | 'empty' | 'headless' | 'human'
 
 export type ErrorKind = 'busy' | 'cancelled' | 'conflict' | 'human_required' | 'internal' | 'invalid_request' | 'newer_data' | 'no_vault' | 'not_found' | 'over_budget' | 'provider_unavailable' | 'quota_exhausted' | 'storage' | 'unsupported_contract';
 
+export type ServedTrust = 'edited' | 'unreviewed' | 'verified';
+
 export type Source = 'claude' | 'codex';
 
 export type Trust = 'archived' | 'edited' | 'proposed' | 'pruned' | 'rejected' | 'superseded' | 'suspended' | 'unreviewed' | 'verified';
@@ -55,12 +57,18 @@ export interface ProjectsRequest {
 	readonly give?: readonly string[];
 }
 
+/** `text` may be the id of a note or of a lesson. `since` is a day or a duration before now, by the date of the session. `full` gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session asks, for the record of questions. */
 export interface QueryRequest {
 	readonly text: string;
 	readonly vault?: string;
 	readonly limit?: number;
 	readonly category?: readonly Category[];
 	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
 }
 
 /** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose. */
@@ -182,7 +190,7 @@ export interface HistoryReply {
 	readonly entries: readonly HistoryEntry[];
 }
 
-/** `score` orders within one reply only; `block` is the lesson's block id, or empty for a section. */
+/** `score` orders within one reply only; `block` is the lesson's block id, or empty for a section. `text` is the note's own words, where they were asked for and fit. */
 export interface Hit {
 	readonly id: string;
 	readonly type: string;
@@ -196,6 +204,7 @@ export interface Hit {
 	readonly confidence: number;
 	readonly snippet: string;
 	readonly block: string;
+	readonly text: string;
 }
 
 /** `state` is ready, missing, stale or unreadable. */
@@ -319,7 +328,7 @@ export interface ProjectsReply {
 	readonly failed: readonly Failure[];
 }
 
-/** `excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process. */
+/** `excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or left out; `took_ms` is measured inside the process. */
 export interface QueryReply {
 	readonly contract: number;
 	readonly vault: string;
@@ -328,6 +337,7 @@ export interface QueryReply {
 	readonly method: string;
 	readonly degraded: string | null;
 	readonly excluded: Readonly<Record<string, number>>;
+	readonly truncated: number;
 	readonly took_ms: number;
 }
 
@@ -583,6 +593,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		confidence: { shape: { is: 'number' } },
 		snippet: { shape: { is: 'string' } },
 		block: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' }, or: '' },
 	},
 	IndexStatus: {
 		state: { shape: { is: 'string' } },
@@ -692,6 +703,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		method: { shape: { is: 'string' }, or: 'lexical' },
 		degraded: { shape: { is: 'nullable', of: { is: 'string' } }, or: null },
 		excluded: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
+		truncated: { shape: { is: 'integer' }, or: 0 },
 		took_ms: { shape: { is: 'number' }, or: 0.0 },
 	},
 	RunInfo: {
