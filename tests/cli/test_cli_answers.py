@@ -132,7 +132,7 @@ def test_no_vault_is_said_and_what_to_do(tmp_path: Path, name: str) -> None:
         (["doctor", "--nonesuch"], 2),
         (["doctor", "words"], 2),
         (["query"], 2),
-        (["init"], 2),
+        (["init"], 1),
         (["run", "--limit", "many"], 2),
         (["run", "--limit"], 2),
         (["run", "--progress", "xml"], 2),

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import say
 from tests.ingest.conftest import PROJECT, World
-from vir_core.cli.show import KEPT_WORDS, SKIP_WORDS
+from vir_core.cli.show import KEPT_WORDS, SKIP_WORDS, short_ids
 from vir_core.contract import VERBS, RequestError
 from vir_core.memory import duration
 from vir_core.verbs import TABLE
@@ -182,3 +182,56 @@ def test_every_reason_has_words_for_a_person() -> None:
     body = source.partition("def kept_reason(")[2].partition("\nclass ")[0]
     kept = set(re.findall(r'(?:return|if [^\n]*else|else) "([a-z]+)"', body)) | {"undone", "elsewhere"}
     assert {"edited", "removed", "waiting"} <= kept <= set(KEPT_WORDS)
+
+
+def test_help_is_a_word_too() -> None:
+    assert say("help").text == say("--help").text
+    assert say("help", "run").text == say("run", "--help").text
+    assert say("help", "nonsense").code == 2
+
+
+def test_a_list_of_sessions_shows_ids_that_explain_takes(world: World) -> None:
+    words = ["--vault", str(world.vault), "--claude-dir", str(world.claude), "--codex-dir", str(world.codex)]
+    listed = say("sessions", *words).text.splitlines()
+    rows = [line for line in listed if " prompts  " in line]
+    shorts = {line.split()[2] for line in rows}
+    assert len(rows) > 15 and max(map(len, shorts)) < 36
+    for short in sorted(shorts)[:4]:
+        page = say("sessions", "explain", short, *words)
+        assert page.code == 0 and short in page.text
+    human = next(line.split()[2] for line in rows if "  you (" in line)
+    written = say("run", *words, "--session", human, "--json").value["written"]
+    assert len(written) == 1 and human in written[0]["session"]
+
+
+def test_short_ids_tell_sessions_apart() -> None:
+    alike = ["01990000-0000-7000-8000-000000000001", "01990000-0000-7000-8000-000000000002", "01990000-1", "abc"]
+    short = short_ids(alike)
+    assert short == {alike[0]: alike[0], alike[1]: alike[1], alike[2]: "01990000-1", "abc": "abc"}
+    assert short_ids(["8ccdf090-6c9a", "8ccdf091-6c9a", "8ccdf090-6c9a"]) == {
+        "8ccdf090-6c9a": "8ccdf090",
+        "8ccdf091-6c9a": "8ccdf091",
+    }
+
+
+def test_a_name_of_two_projects_is_answered_with_their_folders(world: World) -> None:
+    copied = world.claude / "-elsewhere-tidepool"
+    copied.mkdir()
+    source = next(
+        path for path in world.claude.rglob("*.jsonl") if "/home/mira/src/tidepool" in path.read_text("utf-8")
+    )
+    text = source.read_text("utf-8").replace("/home/mira/src/tidepool", "/elsewhere/tidepool")
+    text = text.replace(source.stem, "0123abcd-0000-4000-8000-000000000000")
+    (copied / "0123abcd-0000-4000-8000-000000000000.jsonl").write_text(
+        re.sub(r'"uuid":"[0-9a-f]{8}', '"uuid":"0123abcd', text), "utf-8"
+    )
+    said = say(*world.run_words("--only", "tidepool"))
+    assert said.code == 1
+    for folder in ("/home/mira/src/tidepool", "/elsewhere/tidepool"):
+        assert f"({folder})" in said.err.decode()
+
+
+def test_init_takes_the_vault_of_the_environment(tmp_path: Path) -> None:
+    said = say("init", "--json", env={"VIR_VAULT": str(tmp_path / "Mine")})
+    assert said.code == 0 and said.value["vault"] == str(tmp_path / "Mine")
+    assert say("init", "--json").kind == "invalid_request"

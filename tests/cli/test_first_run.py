@@ -15,8 +15,10 @@ import pytest
 
 from tests.cli.conftest import COMMAND
 from tests.ingest.conftest import PROJECT, World
+from vir_core.vault import open_vault
 
 QUESTION = "[y/N]"
+COPIES = "[y/f/N]"
 
 
 class Terminal:
@@ -83,7 +85,14 @@ def notes(world: World) -> list[Path]:
 
 @pytest.fixture
 def first(world: World) -> Terminal:
+    return begun(world, b"n\n")
+
+
+def begun(world: World, copies: bytes) -> Terminal:
+    """A first run up to the question about the rest, with this answer to the one about copies."""
     terminal = Terminal(*world.run_words())
+    terminal.until(COPIES)
+    terminal.type(copies)
     terminal.until(QUESTION)
     return terminal
 
@@ -148,7 +157,9 @@ def test_an_interrupt_at_the_question_is_a_stop(world: World, first: Terminal) -
 
 def test_an_interrupt_while_it_writes_loses_nothing(world: World, noted: set[str]) -> None:
     terminal = Terminal(*world.run_words())
-    terminal.until("Nothing leaves this machine")
+    terminal.until(COPIES)
+    terminal.type(b"n\n")
+    terminal.until("Writing notes")
     os.killpg(terminal.process.pid, signal.SIGINT)
     assert terminal.end() == 1
     assert "Stopped." in terminal.text
@@ -189,3 +200,35 @@ def test_no_sessions_at_all_say_so_and_ask_nothing(world: World, tmp_path: Path)
     terminal = Terminal("run", "--vault", str(world.vault), "--claude-dir", str(empty))
     assert terminal.end() == 0
     assert QUESTION not in terminal.text and "0 session files" in terminal.text
+
+
+def setting(world: World) -> str:
+    return open_vault(world.vault).config.archive
+
+
+def copies(world: World) -> list[Path]:
+    return sorted((open_vault(world.vault).state / "archive").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"), [(b"y\n", "1y"), (b"f\n", "forever"), (b"n\n", "off"), (b"\n", "off"), (b"\x04", "")]
+)
+def test_whether_to_keep_copies_is_asked_once_with_place_and_size(world: World, answer: bytes, kept: str) -> None:
+    terminal = begun(world, answer)
+    asked = terminal.text.partition("without secrets")[2].partition(COPIES)[0]
+    assert str(open_vault(world.vault).state / "archive") in asked and re.search(r"about [\d.]+ (bytes|KB|MB)", asked)
+    terminal.type(b"n\n")
+    assert terminal.end() == 0
+    assert setting(world) == kept
+    assert len(copies(world)) == (10 if kept in ("1y", "forever") else 0)
+    again = Terminal(*world.run_words())
+    assert again.end() == 0
+    assert COPIES not in again.text
+    assert (len(copies(world)) > 10) == (kept in ("1y", "forever"))
+
+
+def test_without_a_terminal_nothing_is_asked_and_nothing_copied(world: World) -> None:
+    assert world.cli(*world.run_words()).returncode == 0
+    assert setting(world) == "" and copies(world) == []
+    assert world.cli(*world.run_words("--archive", "1y")).returncode == 0
+    assert setting(world) == "1y"

@@ -14,7 +14,7 @@ from vir_core import __version__
 from vir_core.contract import DoctorRequest, QueryRequest, RunRequest, RunsRequest
 from vir_core.ingest import run
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Memory, trust_of
+from vir_core.memory import Memory
 from vir_core.search import query
 from vir_core.upkeep import doctor, runs
 from vir_core.vault import open_vault, resolve
@@ -59,7 +59,7 @@ def test_every_line_is_understood_and_means_what_it_meant(vault: Path, expected:
     memory = reading.projection
     assert reading.damage.total == 0 and reading.lines == expected["lines"]
     assert memory.newer == {} and memory.state.unreadable == 0
-    assert {id: trust_of(note) for id, note in memory.notes.items() if note.written} == expected["trust"]
+    assert {id: memory.trust(note) for id, note in memory.notes.items() if note.written} == expected["trust"]
     texts = Texts(opened.store)
     for note in memory.notes.values():
         assert note.written is not None

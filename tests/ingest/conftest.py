@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,9 @@ class World:
             for line in path.read_text("utf-8").splitlines()
         ]
 
-    def grow(self, session: str, text: str, answer: str) -> None:
-        """Appends a typed prompt and the agent's answer to a Claude transcript, as the agent itself would."""
+    def grow(self, session: str, text: str, answer: str, at: datetime | None = None) -> None:
+        """Appends a typed prompt and the agent's answer to a Claude transcript, as the agent itself would; records of a
+        day long past unless `at` says when."""
         path = next(self.claude.rglob(f"{session}.jsonl"))
         records = [
             json.loads(line)
@@ -100,12 +102,8 @@ class World:
         last = [record for record in records if record.get("type") == "user"][-1]
         number = len(records)
         base = {key: last[key] for key in ("cwd", "sessionId", "version", "gitBranch") if key in last}
-        common = {
-            **base,
-            "isSidechain": False,
-            "userType": "external",
-            "timestamp": f"2026-11-29T10:{number % 60:02}:00.000Z",
-        }
+        when = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}" if at else f"2026-11-29T10:{number % 60:02}:00.000Z"
+        common = {**base, "isSidechain": False, "userType": "external", "timestamp": when}
         asked = {
             **common,
             "type": "user",

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vir_core.journal.line import LINE_LIMIT, By, Damage, Draft, decode_lines, digest_of, encode, now, stamp_after
+from vir_core.journal.line import (
+    LINE_LIMIT,
+    By,
+    Damage,
+    Draft,
+    compose,
+    decode_lines,
+    digest_of,
+    encode,
+    now,
+    stamp_after,
+)
 
 BY = By("person", "cli", "d1", "0.1.0")
 
@@ -140,3 +151,40 @@ def test_reading_never_raises(noise: bytes) -> None:
 def test_whatever_stands_between_lines_every_line_is_read(gaps: list[str]) -> None:
     block = b"".join(raw(f"n{number}") + gap.encode() for number, gap in enumerate(gaps))
     assert read(block)[0] == ["n0", "n1", "n2"]
+
+
+SAID = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
+    ["\\ud800", "\\n", "\n", "naïve", '"', "}\x00{"]
+)
+DRAFTS = st.lists(
+    st.builds(
+        Draft,
+        SAID,
+        SAID,
+        st.dictionaries(SAID, SAID | st.none() | st.integers(-(2**63), 2**63 - 1) | st.lists(SAID), max_size=3),
+        must=st.booleans(),
+        proof=st.sampled_from([msgspec.Raw(b""), msgspec.Raw(b'{"key": "k"}'), msgspec.Raw(b'["\\ud83d\\ude00"]')]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(DRAFTS, st.sampled_from(["2026-11-30T20:58:17.123456Z", "2026-11-30T22:58:17.999998Z"]))
+def test_batch_is_what_any_reader_reads(drafts: list[Draft], newest: str) -> None:
+    lines = compose(drafts, newest=newest, clock="2026-11-30T21:00:00.000000Z", by=BY, prev="p")
+    damage = Damage()
+    again = decode_lines(b"\n".join(line.raw for line in lines) + b"\n", damage)
+    assert again == lines
+    assert damage.total == 0
+    assert [line.prev for line in lines] == ["p", *(line.hash for line in lines[:-1])]
+    assert newest < lines[0].at and sorted({line.at for line in lines}) == [line.at for line in lines]
+    assert {line.clock for line in lines} == {"" if newest < "2026-11-30T21" else "2026-11-30T21:00:00.000000Z"}
+
+
+@pytest.mark.parametrize("proof", [b'{"key":\n"k"}', b'{"key":', b'"a"}{"v":1'])
+def test_batch_with_a_line_that_would_not_read_back_is_refused(proof: bytes) -> None:
+    drafts = [Draft("held", "n1", {}), Draft("held", "n2", {}, proof=msgspec.Raw(proof))]
+    with pytest.raises(ValueError, match=r"read back|malformed|truncated"):
+        compose(drafts, newest="", clock=now(), by=BY, prev="")
+    assert len(compose(drafts[:1], newest="", clock=now(), by=BY, prev="")) == 1

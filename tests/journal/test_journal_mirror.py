@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vir_core import machine
-from vir_core.journal import Draft, Journal, Line
+from vir_core.journal import Draft, Journal, Line, VaultShape
 from vir_core.journal import journal as journal_module
+from vir_core.journal.segment import last_behind
 from vir_core.machine import StorageError
 
 Make = Callable[..., Journal]
@@ -320,3 +322,48 @@ def test_keeping_a_line_of_a_twin_does_not_hide_a_pending_one(
     assert desk.read(latest).projection.seen == live
     say(desk, "b")
     assert set(journal(state=None).read(latest).projection.seen) == {*live, "b"}
+
+
+def test_mirror_that_holds_the_bytes_of_the_segments_is_not_hashed(
+    journal: Make, say: Say, latest: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, laptop = journal("d1"), journal("d2")
+    for number in range(4):
+        say(laptop, f"l{number}")
+        say(desk, f"a{number}", f"b{number}")
+    wanted = desk.read(latest).projection.seen
+    hashed: list[bytes] = []
+    digest = VaultShape.digest
+
+    def spy(shape: VaultShape, piece: bytes) -> bytes:
+        hashed.append(piece)
+        return digest(shape, piece)
+
+    monkeypatch.setattr(VaultShape, "digest", spy)
+    reading = desk.read(latest)
+    assert (reading.projection.seen, reading.missing, reading.marks.mirrored) == (wanted, 0, True)
+    assert hashed == []
+    # From the first line on that stands elsewhere all are looked up by hash, and the answer is the same.
+    lines = segment(laptop).read_bytes().splitlines(keepends=True)
+    segment(laptop).write_bytes(b"".join([lines[0], lines[2], lines[1], *lines[3:]]))
+    again = desk.read(latest)
+    assert (again.projection.seen, again.missing, again.marks.mirrored) == (wanted, 0, True)
+    assert len(hashed) == len(lines)
+    assert again.marks.mirror == reading.marks.mirror
+
+
+@given(
+    st.lists(st.sampled_from([b"#done\n", b'{"a"}\n', b"{" + b"x" * 90_000 + b"}\n", b"#done", b"\n"]), max_size=6),
+    st.sampled_from([b"\n#done\n", b"\n"]),
+    st.data(),
+)
+def test_last_mark_is_found_from_the_end(pieces: list[bytes], ending: bytes, data: st.DataObject) -> None:
+    content = b"".join(pieces)
+    starts = [0, *(place + 1 for place, byte in enumerate(content) if byte == 0x0A)]
+    start = data.draw(st.sampled_from(starts))
+    end = data.draw(st.integers(start, len(content)))
+    place = (b"\n" + content[start:end]).rfind(ending)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(content)
+        wanted = start if place < 0 else start - 1 + place + len(ending)
+        assert last_behind(file.fileno(), ending, start, end) == wanted

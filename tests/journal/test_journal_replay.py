@@ -39,6 +39,20 @@ def test_checkpoint_gives_what_a_full_replay_gives(journal: Make, say: Say, late
         assert getattr(resumed, name) == getattr(full, name), name
 
 
+def test_projection_that_dumps_in_parts_is_resumed(journal: Make, say: Say, latest: type[Any]) -> None:
+    class InParts(latest):
+        def dump(self) -> list[bytes | memoryview]:
+            whole = memoryview(super().dump())
+            return [whole[:7], b"", bytes(whole[7:])]
+
+    desk = journal()
+    say(desk, *"abc")
+    assert desk.save_checkpoint(desk.read(InParts))
+    resumed = desk.read(InParts)
+    assert not resumed.moved
+    assert resumed.projection.seen == journal(state=None).read(latest).projection.seen
+
+
 def test_checkpoint_is_written_once(journal: Make, say: Say, latest: type[Any]) -> None:
     desk = journal()
     say(desk, "a")

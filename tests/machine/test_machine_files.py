@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def test_write_then_replace_what_was_seen(tmp_path: Path):
     assert note.read_bytes() == b"two"
     assert second == digest(b"two")
     assert names(tmp_path) == ["note.md"]
+
+
+def test_parts_are_written_as_one_file_and_one_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    first = write_atomic(note, (part for part in (b"one ", b"", b"two")), expected=ABSENT)
+    assert note.read_bytes() == b"one two"
+    assert first == hashlib.sha256(b"one two").hexdigest()
+
+    def parts() -> Iterator[bytes]:
+        yield b"three"
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_atomic(note, parts(), expected=first)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"one two"]
 
 
 def test_absent_never_replaces(tmp_path: Path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.memory.conftest import DEVICES, LESSONS, NOTES, RUNS, at, gate_of, line, lines, note_line
 from vir_core.journal import Draft, Journal, Line, Marks, Tail
-from vir_core.memory import ROW_BYTES, Memory, build_gate, current_gate, load_gate
+from vir_core.memory import ROW_BYTES, Memory, build_gate, current_gate, load_gate, memory_of
 
 
 def tail(*some: Line) -> Tail:
@@ -21,7 +21,7 @@ def tail(*some: Line) -> Tail:
 def test_a_gate_comes_back_from_its_file(tmp_path: Path) -> None:
     some = [
         note_line(NOTES[0], when=1),
-        note_line(NOTES[4], when=2, data={"project": "", "words": "ab" * 32}),
+        note_line(NOTES[4], when=2, data={"project": "", "body": "ab" * 32}),
         line("held", NOTES[4], {"reason": "resembles"}, when=3, must=True),
         line("rejected", NOTES[0], {"reason": "wrong", "struck": [LESSONS[0]]}, when=4, must=True),
         line("run_finished", RUNS[0], {"written": 2}, when=5),
@@ -36,7 +36,7 @@ def test_a_gate_comes_back_from_its_file(tmp_path: Path) -> None:
         assert (one.trust, one.served, one.reason, one.project) == ("unreviewed", True, "", "p00000000000000a")
         assert one.struck == {LESSONS[0]}
         assert (other.trust, other.served, other.reason, other.project) == ("proposed", False, "proposed", "")
-        assert other.words == "ab" * 16 and other.approved == ""
+        assert other.body == "ab" * 16 and other.approved == ""
         assert gate.row(NOTES[1]) is None and gate.row("nonsense") is None
         assert gate.trusts() == {NOTES[0]: "unreviewed", NOTES[4]: "proposed"}
         assert gate.last_run == at(5) and gate.newer == {NOTES[2]: "7.0.0"}
@@ -142,9 +142,9 @@ def test_lines_that_speak_of_no_note_leave_the_rows_alone() -> None:
 
 
 def test_a_note_whose_line_names_no_digest_still_has_a_row() -> None:
-    gate = gate_of([note_line(data={"words": "zzz", "project": "odd"}), note_line("weather", when=2)])
+    gate = gate_of([note_line(data={"body": "zzz", "project": "odd"}), note_line("weather", when=2)])
     row = gate.row(NOTES[0])
-    assert row is not None and row.served and row.words == "0" * 32
+    assert row is not None and row.served and row.body == "0" * 32
     assert gate.row("weather") is None and list(gate.trusts()) == [NOTES[0]]
 
 
@@ -179,21 +179,21 @@ def test_the_gate_on_disk_follows_the_journal(tmp_path: Path) -> None:
         with journal.writing("test", Memory) as writer:
             writer.append([Draft(action, NOTES[0], data, must=must)], kind="vir", surface="test")  # pyright: ignore
 
-    say("note_written", {**_payload(), "words": "cd" * 32})
+    say("note_written", {**_payload(), "body": "cd" * 32})
     gate, anew = current_gate(journal, path)
     assert anew and gate.trusts() == {NOTES[0]: "unreviewed"}
-    reading = journal.read(Memory)
+    reading = journal.read(memory_of(journal))
     journal.save_checkpoint(reading, {"gate": build_gate(reading)[1]})
     assert current_gate(journal, path)[1] is False
     say("held", {"reason": "flagged"}, must=True)
     gate, anew = current_gate(journal, path)
     assert not anew and gate.trusts() == {NOTES[0]: "suspended"}
-    say("note_written", {**_payload(), "words": "ef" * 32})
+    say("note_written", {**_payload(), "body": "ef" * 32})
     gate, anew = current_gate(journal, path)
     row = gate.row(NOTES[0])
-    assert anew and row is not None and row.words == "ef" * 16 and not row.served
+    assert anew and row is not None and row.body == "ef" * 16 and not row.served
     # A past that is not the one the gate was built from is never built upon.
-    reading = journal.read(Memory)
+    reading = journal.read(memory_of(journal))
     journal.save_checkpoint(reading, {"gate": build_gate(reading)[1]})
     [segment] = (store / "journal" / DEVICES[0]).iterdir()
     segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:2]))
@@ -204,7 +204,7 @@ def test_the_gate_on_disk_follows_the_journal(tmp_path: Path) -> None:
 def _payload() -> dict[str, Any]:
     return {
         "text": "1" * 64,
-        "body": "2" * 64,
+        "words": "2" * 64,
         "category": "tool",
         "project": "p00000000000000a",
         "date": "2026-11-01",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.memory.conftest import DEVICES, LESSONS, NOTES, RUNS, SESSIONS, line, lines, memory_of, note_line
 from vir_core.journal import Draft, Journal, Line
-from vir_core.memory import Memory, trust_of
+from vir_core.memory import Memory
 
 
 @given(st.data())
@@ -47,11 +47,11 @@ def test_a_line_that_lies_twice_in_the_journal_counts_once(tmp_path: Path) -> No
     [segment] = (store / "journal" / DEVICES[0]).iterdir()
     segment.with_name("0001 (conflicted copy).jsonl").write_bytes(segment.read_bytes())
     memory = journal.read(Memory).projection
-    assert memory.notes[NOTES[0]].waiting == 1
+    assert len(memory.standing(NOTES[0]).waiting) == 1
     assert memory.runs[RUNS[0]].undone == 1
     with (store / "journal" / DEVICES[0] / "9999.jsonl").open("wb") as more:
         more.write(line("approved", NOTES[0], {}, when=50).raw + b"\n")
-    assert journal.read(Memory).projection.notes[NOTES[0]].waiting == 2
+    assert len(journal.read(Memory).projection.standing(NOTES[0]).waiting) == 2
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_a_line_that_lies_twice_in_the_journal_counts_once(tmp_path: Path) -> No
 )
 def test_what_withholds_a_note_works_at_once(withheld: Line, wanted: str) -> None:
     memory = memory_of([note_line()])
-    assert trust_of(memory.notes[NOTES[0]]) == "unreviewed"
+    assert memory.trust(NOTES[0]) == "unreviewed"
     memory.apply(withheld)
-    assert trust_of(memory.notes[NOTES[0]]) == wanted
+    assert memory.trust(NOTES[0]) == wanted
     early = memory_of([withheld, note_line()])
-    assert trust_of(early.notes[NOTES[0]]) == wanted
+    assert early.trust(NOTES[0]) == wanted
 
 
 @pytest.mark.parametrize("action", ["approved", "lifted"])
@@ -85,19 +85,19 @@ def test_what_admits_waits_for_a_key(action: str) -> None:
     held = line("held", NOTES[0], {"reason": "flagged"}, when=2, must=True)
     admits = line(action, NOTES[0], {}, when=3)
     memory = memory_of([note_line(), held, admits])
-    note = memory.notes[NOTES[0]]
-    assert (trust_of(note), note.waiting, note.judged) == ("suspended", 1, False)
-    plain = memory_of([note_line(), admits]).notes[NOTES[0]]
-    assert (trust_of(plain), plain.waiting) == ("unreviewed", 1)
-    assert trust_of(memory_of([note_line()]).notes[NOTES[0]]) == "unreviewed"
+    standing = memory.standing(NOTES[0])
+    assert (memory.trust(NOTES[0]), len(standing.waiting), standing.verdict) == ("suspended", 1, "none")
+    plain = memory_of([note_line(), admits])
+    assert (plain.trust(NOTES[0]), len(plain.standing(NOTES[0]).waiting)) == ("unreviewed", 1)
+    assert memory_of([note_line()]).trust(NOTES[0]) == "unreviewed"
 
 
 def test_an_act_of_a_newer_vir_binds_only_when_it_says_so() -> None:
     ignored = memory_of([note_line(), line("weather_seen", NOTES[0], {}, when=2, must=False, core="9.9.9")])
-    assert trust_of(ignored.notes[NOTES[0]]) == "unreviewed"
+    assert ignored.trust(NOTES[0]) == "unreviewed"
     assert ignored.state.ignored == {"weather_seen": 1} and ignored.newer == {}
     bound = memory_of([note_line(), line("sealed_by_notary", NOTES[0], {}, when=2, must=True, core="9.9.9")])
-    assert trust_of(bound.notes[NOTES[0]]) == "suspended"
+    assert bound.trust(NOTES[0]) == "suspended"
     assert bound.newer == {NOTES[0]: "9.9.9"} and bound.state.ignored == {}
 
 
@@ -105,24 +105,25 @@ def test_a_payload_that_does_not_fit_is_counted_and_withholds_when_it_binds() ->
     for must, wanted in ((True, "suspended"), (False, "unreviewed")):
         memory = memory_of([note_line(), line("held", NOTES[0], {"reason": []}, when=2, must=must)])
         assert memory.state.unreadable == 1
-        assert trust_of(memory.notes[NOTES[0]]) == wanted
+        assert memory.trust(NOTES[0]) == wanted
 
 
 def test_a_struck_lesson_leaves_its_note_in_service() -> None:
     struck = line("rejected", NOTES[0], {"reason": "wrong", "struck": [LESSONS[1]]}, when=2, must=True)
     more = line("rejected", NOTES[0], {"reason": "private", "struck": [LESSONS[0], LESSONS[1]]}, when=3, must=True)
-    note = memory_of([note_line(), struck, more]).notes[NOTES[0]]
-    assert note.struck == sorted(LESSONS[:2])
-    assert (trust_of(note), note.judged) == ("unreviewed", True)
+    memory = memory_of([note_line(), struck, more])
+    standing = memory.standing(NOTES[0])
+    assert standing.struck == set(LESSONS[:2])
+    assert (memory.trust(NOTES[0]), standing.judged) == ("unreviewed", True)
 
 
 def test_a_note_written_again_is_back_from_an_undone_run() -> None:
     undone = line("notes_undone", NOTES[0], {"run": RUNS[0]}, when=2, must=True)
     memory = memory_of([note_line(), undone])
-    assert memory.notes[NOTES[0]].archived
+    assert memory.standing(NOTES[0]).archived
     memory.apply(note_line(when=3, data={"run": RUNS[1]}))
-    assert not memory.notes[NOTES[0]].archived
-    assert trust_of(memory.notes[NOTES[0]]) == "unreviewed"
+    assert not memory.standing(NOTES[0]).archived
+    assert memory.trust(NOTES[0]) == "unreviewed"
     assert [memory.runs[run].notes for run in RUNS[:2]] == [[NOTES[0]], [NOTES[0]]]
 
 
@@ -161,7 +162,7 @@ def test_the_committed_journal_reads_as_it_always_did() -> None:
     script: dict[str, Any] = runpy.run_path(str(fixture / "make_v1.py"))
     journal = Journal(fixture / "v1" / "store", None, vault=script["VAULT"], device=script["DESK"], core="0.1.0")
     memory = journal.read(Memory).projection
-    trusts = sorted(trust_of(note) for note in memory.notes.values() if note.written is not None)
+    trusts = sorted(memory.trust(note) for note in memory.notes.values() if note.written is not None)
     assert len(trusts) == 4
     # One waits beside what it resembles; a newer vir's act and a flag stop others.
     assert "proposed" in trusts and "suspended" in trusts

@@ -26,18 +26,28 @@ ALONE = {
 
 @pytest.mark.parametrize("verdict", ["none", "approved", "rejected"])
 def test_every_combination_of_verdict_holds_and_words(verdict: str) -> None:
-    for holds, match in product(EVERY_SET, (True, False)):
-        value = trust(TrustFacts(verdict=verdict, holds=holds, words_match=match))  # pyright: ignore[reportArgumentType]
+    for holds, match, disputed, first in product(EVERY_SET, (True, False), (True, False), (True, False)):
+        if disputed and verdict != "rejected":
+            continue
+        value = trust(
+            TrustFacts(
+                verdict=verdict,  # pyright: ignore[reportArgumentType]
+                holds=holds,
+                words_match=match,
+                disputed=disputed,
+                review_first=first,
+            )
+        )
         if verdict == "rejected":
-            wanted = "rejected"
+            wanted = "suspended" if disputed else "rejected"
         elif holds:
             wanted = next(one for one in STRONGEST if one in {ALONE[hold] for hold in holds})
         elif verdict == "approved":
             wanted = "verified" if match else "edited"
         else:
-            wanted = "unreviewed"
-        assert value == wanted, (holds, match)
-        assert (value in SERVED) == (not holds and verdict != "rejected")
+            wanted = "proposed" if first else "unreviewed"
+        assert value == wanted, (holds, match, disputed, first)
+        assert (value in SERVED) == (not holds and wanted not in ("rejected", "suspended", "proposed"))
 
 
 def test_lifting_a_hold_restores_what_was_there_before_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from vir_core.contract import Trust
 from vir_core.index import Found, IndexUnusable, Passage, Terms
-from vir_core.search import Answer, Current, Located, Scan, Wanted, answer
+from vir_core.search import Answer, Current, Files, Located, Scan, Wanted, answer
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -17,14 +17,16 @@ class Row(msgspec.Struct, frozen=True):
     trust: Trust = "unreviewed"
     approved: str = ""
     project: str = "p1"
+    body: str = ""
     struck: frozenset[str] = frozenset()
 
 
 class Gate:
-    def __init__(self, **rows: Row) -> None:
+    def __init__(self, *, review_first: bool = False, **rows: Row) -> None:
         self.rows = rows
+        self.review_first = review_first
 
-    def row(self, note: str, /) -> Row | None:
+    def row(self, note: str, as_of: str = "", /) -> Row | None:
         return self.rows.get(note)
 
 
@@ -63,10 +65,13 @@ def ask(
     *,
     locate: Callable[[str, str, str], Located | None] = located,
     reread: Callable[[str], Current | None] = unasked,
+    approved: Callable[[str], Current | None] = lambda _: None,
     limit: int = 8,
     question: str = "walrus",
 ) -> Answer:
-    return answer(question, Scan(passages), gate, Wanted(limit=limit), locate=locate, reread=reread)
+    return answer(
+        question, Scan(passages), gate, Wanted(limit=limit), Files(locate=locate, reread=reread, approved=approved)
+    )
 
 
 def notes(found: Answer) -> list[str]:
@@ -153,6 +158,35 @@ def test_an_approved_note_whose_words_changed_is_edited_and_one_that_only_moved_
         assert hit.trust == trust
 
 
+def test_a_file_that_the_index_read_after_an_edit_is_asked_for_its_words() -> None:
+    """It is as it was when last read, and that says nothing about what a person approved."""
+    passages = [passage("n1", "la", "walrus")]
+    for body, words, trust in (
+        ("ab" * 16, "", "verified"),
+        ("00" * 16, "12" * 32, "verified"),
+        ("00" * 16, "", "edited"),
+    ):
+        gate = Gate(n1=Row(trust="verified", approved="12" * 16, body=body))
+        current = Current(blocks={"la": "walrus"}, words=lambda _, digest=words: digest)
+        (hit,) = ask(gate, passages, reread=lambda path, now=current: now).hits
+        assert hit.trust == trust
+
+
+def test_when_review_comes_first_an_edited_note_answers_with_the_words_that_were_approved() -> None:
+    passages = [passage("n1", "la", "walrus in the edit"), passage("n1", "lb", "walrus added since")]
+    now = Current(blocks={"la": "walrus in the edit", "lb": "walrus added since"}, words=lambda _: "cd" * 32)
+    before = Current(blocks={"la": "walrus as approved"}, words=lambda _: "ab" * 32)
+    row = Row(trust="verified", approved="ab" * 16)
+    (hit,) = ask(
+        Gate(n1=row, review_first=True), passages, locate=changed, reread=lambda _: now, approved=lambda _: before
+    ).hits
+    assert (hit.trust, hit.snippet) == ("edited", "walrus as approved")
+    (hit,) = ask(Gate(n1=row), passages[:1], locate=changed, reread=lambda _: now).hits
+    assert (hit.trust, hit.snippet) == ("edited", "walrus in the edit")
+    found = ask(Gate(n1=row, review_first=True), passages, locate=changed, reread=lambda _: now)
+    assert found.hits == () and set(found.excluded) == {"proposed"}
+
+
 def test_hits_are_refilled_past_many_withheld_notes_and_files_are_asked_once() -> None:
     passages = [passage(f"n{number:03}", "la", "walrus " * 3) for number in range(200)]
     passages += [passage(f"z{number}", "la", "walrus and more words after it") for number in range(5)]
@@ -181,7 +215,7 @@ def test_refilling_ends() -> None:
             return Found(matches=(), frequency={"walrus": 5}, passages=10, complete=False)
 
     source = Endless()
-    assert answer("walrus", source, Gate(), Wanted(), locate=located, reread=unasked).hits == ()
+    assert answer("walrus", source, Gate(), Wanted(), Files(locate=located, reread=unasked)).hits == ()
     assert len(source.fetched) < 6
     assert max(source.fetched) <= 2048
 
@@ -194,17 +228,17 @@ def test_a_question_without_terms_touches_nothing(question: str) -> None:
 
     if question == "the":  # a stop word may still name something
         with pytest.raises(IndexUnusable):
-            answer(question, Broken(), Gate(), Wanted(), locate=located, reread=unasked)
+            answer(question, Broken(), Gate(), Wanted(), Files(locate=located, reread=unasked))
     else:
-        assert answer(question, Broken(), Gate(), Wanted(), locate=located, reread=unasked) == Answer(
+        assert answer(question, Broken(), Gate(), Wanted(), Files(locate=located, reread=unasked)) == Answer(
             hits=(), excluded={}
         )
-    assert answer("walrus", Broken(), Gate(), Wanted(limit=0), locate=located, reread=unasked).hits == ()
+    assert answer("walrus", Broken(), Gate(), Wanted(limit=0), Files(locate=located, reread=unasked)).hits == ()
 
 
 def test_filters_reach_the_source() -> None:
     passages = [passage("n1", "la", "walrus")]
     gate = Gate(n1=Row())
     for filters, expected in (({"categories": ["tool"]}, 0), ({"categories": ["gotcha"], "projects": ["p1"]}, 1)):
-        found = answer("walrus", Scan(passages), gate, Wanted(**filters), locate=located, reread=unasked)
+        found = answer("walrus", Scan(passages), gate, Wanted(**filters), Files(locate=located, reread=unasked))
         assert len(found.hits) == expected

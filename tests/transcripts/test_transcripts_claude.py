@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vir_core.transcripts import HUMAN_WORDS, read_turns
-from vir_core.transcripts.claude import read_user_text
+from vir_core.transcripts.claude_lines import read_user_text
 
 
 def kinds(turns) -> list[str]:

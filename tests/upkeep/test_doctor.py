@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from tests.ingest.conftest import World
-from vir_core.contract import DoctorReply, DoctorRequest, InitRequest, Problem
+from vir_core.contract import DoctorReply, DoctorRequest, InitRequest, Problem, ProjectsRequest, SourceStatus
+from vir_core.ingest import projects
 from vir_core.memory import Promise, Spool
 from vir_core.upkeep import doctor, init
 from vir_core.vault import open_vault
@@ -345,11 +346,104 @@ def test_old_transcripts(world: World, days: float, warned: bool) -> None:
         assert reply.problems == ()
         return
     problem = only(reply)
-    assert f"{days:.0f} days old" in problem.why and "cleanupPeriodDays" in problem.fix
+    when = "in 4 days" if days < 30 else "any moment now"
+    assert when in problem.what and "30 days" in problem.why and "cleanupPeriodDays" in problem.fix
     codex = next(world.codex.rglob("*.jsonl"))
     os.utime(old, None)
     os.utime(codex, (then, then))
     assert asked(world).problems == ()
+
+
+def age(path: Path, days: float) -> None:
+    then = time.time() - days * 86400
+    os.utime(path, (then, then))
+
+
+def claude_of(reply: DoctorReply) -> SourceStatus:
+    return next(source for source in reply.sources if source.source == "claude")
+
+
+def test_only_what_no_run_settled_has_days_left(world: World) -> None:
+    read = next(path for path in world.claude.rglob("83ac5aac*.jsonl"))
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 1)
+    age(read, 28)
+    before = claude_of(asked(world))
+    assert before.waiting > 10 and before.days_left == 2 and before.kept_days == 30
+    world.run()
+    after = asked(world)
+    assert after.problems == () and claude_of(after).oldest_days == 28
+    assert (claude_of(after).waiting, claude_of(after).days_left) == (0, None)
+
+
+def test_what_a_run_left_has_days_left(world: World) -> None:
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 1)
+    oldest = next(world.claude.rglob("83ac5aac*.jsonl"))
+    age(oldest, 20)
+    assert world.run(limit=1).skipped["over_limit"]
+    left = claude_of(asked(world))
+    assert left.waiting > 5 and left.days_left == 10
+    world.run(only=("lantern",))
+    assert 0 < claude_of(asked(world)).waiting < left.waiting
+    world.run()
+    assert claude_of(asked(world)).waiting == 0
+
+
+def test_a_file_that_came_or_grew_since_the_last_run_waits_again(world: World) -> None:
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 9)
+    world.run()
+    assert claude_of(asked(world)).waiting == 0
+    world.grow("83ac5aac-11a5-4bfc-9e19-5df183bfeade", "And then?", "The pool was closed.")
+    status = claude_of(asked(world))
+    assert status.waiting == 1 and status.days_left == 30
+    helper = world.claude / "-x" / "83ac5aac-11a5-4bfc-9e19-5df183bfeade" / "subagents" / "agent-a1b2c3d.jsonl"
+    helper.parent.mkdir(parents=True)
+    helper.write_text("{}\n")
+    assert claude_of(asked(world)).waiting == 1
+
+
+def test_a_project_that_was_left_out_does_not_wait(world: World) -> None:
+    sources = {"claude_dir": (str(world.claude),), "codex_dir": (str(world.codex),)}
+    projects(ProjectsRequest(vault=str(world.vault), exclude=("*",), **sources))
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 9)
+    assert claude_of(asked(world)).waiting > 10
+    world.run()
+    assert claude_of(asked(world)).waiting == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        ('{"cleanupPeriodDays": 90, "model": "opus"}', 90),
+        ('{"cleanupPeriodDays": 0}', 30),
+        ('{"cleanupPeriodDays": "long"}', 30),
+        ('{"model": "opus"}', 30),
+        ("not json", 30),
+    ],
+)
+def test_how_long_files_live_is_read_from_the_agents_settings(world: World, settings: str, days: int) -> None:
+    folder = world.vault.parent / "config"
+    folder.mkdir()
+    world.claude = world.claude.rename(folder / "projects")
+    (folder / "settings.json").write_text(settings, "utf-8")
+    age(next(world.claude.rglob("*.jsonl")), 20)
+    status = claude_of(asked(world))
+    assert status.kept_days == days and status.days_left == days - 20
+
+
+def test_a_lost_record_of_the_last_run_warns_too_often_and_never_too_little(world: World) -> None:
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 9)
+    world.run()
+    record = state_of(world) / "pass"
+    for content in (b"", b"garbage", b"[1]"):
+        record.write_bytes(content)
+        assert claude_of(asked(world)).waiting > 10
+    world.run()
+    assert claude_of(asked(world)).waiting == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may look everywhere")

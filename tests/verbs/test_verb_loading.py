@@ -25,6 +25,7 @@ HEAVY = frozenset(
         "markdown_it",
         "ruamel",
         "kingfisher_sdk",
+        "cryptography",
         "regex",
         "anthropic",
         "asyncio",

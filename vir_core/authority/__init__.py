@@ -17,6 +17,7 @@ from vir_core.authority.keys import (
 from vir_core.authority.payload import Payload, payload_bytes, payload_of
 from vir_core.authority.pin import Pin, read_pin, write_pin
 from vir_core.authority.proof import Checked, Proof, Verifier, proofs_of, sign_all, to_sign
+from vir_core.authority.words import same_words, six_words
 
 __all__ = [
     "ACTS",
@@ -46,8 +47,10 @@ __all__ = [
     "proofs_of",
     "read_pin",
     "recovery_code",
+    "same_words",
     "sign_all",
     "signer_from_code",
+    "six_words",
     "stand",
     "to_sign",
     "write_pin",

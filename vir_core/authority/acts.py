@@ -55,6 +55,7 @@ ACTS: Mapping[str, Act] = {
             "rejected", "withholds", _ANYBODY, True, "finally", "the note, or some of its lessons, are not to be served"
         ),
         Act("held", "withholds", _ANYBODY, True, "finally", "out of service until a person looks"),
+        Act("flag_noted", "neutral", _ANYBODY, False, "never", "a flag too many from one place, to be asked about"),
         Act("notes_undone", "withholds", _ANYBODY, True, "finally", "what a run wrote was taken back"),
         Act("policy_set", "admits", _PERSON, True, "always", "a rule of this vault, such as review first"),
         Act("key_enrolled", "admits", _PERSON, True, "always", "a key may prove what a person decides"),

@@ -5,7 +5,6 @@ They lie in the machine's state folder, never in the vault: what travels with th
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.authority.chain import key_id
-from vir_core.machine import ABSENT, MachineError, make_dirs, read_bytes, write_atomic
+from vir_core.machine import ABSENT, MachineError, make_dirs, read_bytes, sha256, write_atomic
 
 _COST = 1 << 16
 _BLOCK = 8
@@ -169,12 +168,12 @@ def signer_from_code(code: str) -> Signer:
 
 
 def _check(secret: bytes) -> str:
-    digest = int.from_bytes(hashlib.sha256(b"vir-recovery-check/1\0" + secret).digest()[:4], "big")
+    digest = int.from_bytes(sha256(b"vir-recovery-check/1\0" + secret).digest()[:4], "big")
     return "".join(_ALPHABET[digest >> 5 * place & 31] for place in range(_CHECK_CHARS))
 
 
 def _from_secret(secret: bytes) -> Signer:
-    return Signer(hashlib.sha256(b"vir-recovery/1\0" + secret).digest())
+    return Signer(sha256(b"vir-recovery/1\0" + secret).digest())
 
 
 def _bound(public: str, kind: str) -> bytes:
@@ -182,6 +181,7 @@ def _bound(public: str, kind: str) -> bytes:
 
 
 def _derived(passphrase: str, salt: bytes, n: int, r: int) -> bytes:
+    import hashlib
     import unicodedata
 
     # The same passphrase typed on another keyboard may come composed otherwise.

@@ -8,11 +8,11 @@ and is verified alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
 
+from vir_core.machine import sha256
 from vir_core.text import canonical
 
 PREFIX = b"vir/1\n"

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from vir_core.machine import ABSENT, StorageError, make_dirs, read_bytes, write_atomic
+from vir_core.machine import ABSENT, Changed, StorageError, make_dirs, read_bytes, write_atomic
 from vir_core.text import sha256_hex
 
 ROOT = "root"
@@ -41,14 +41,25 @@ def read_pin(state: Path | None) -> Pin | None:
         ) from error
 
 
-def write_pin(state: Path, pin: Pin, *, over: Pin | None) -> None:
-    """Keeps the pin. `over` is the pin that the person meant to replace, `None` when there was none.
+def write_pin(state: Path, pin: Pin, *, over: Pin | Literal["damaged"] | None) -> None:
+    """Keeps the pin. `over` is the pin that the person meant to replace, `None` when there was none, `damaged` for a record
+    that could not be read.
 
     Raises `Changed` when another is there by now, `StorageError`.
     """
     make_dirs(state, private=True)
-    expected = ABSENT if over is None else sha256_hex(_encoded(over))
-    write_atomic(state / ROOT, _encoded(pin), expected=expected, private=True)
+    path = state / ROOT
+    expected = ABSENT if over is None else sha256_hex(_encoded(over)) if isinstance(over, Pin) else _damaged(path)
+    write_atomic(path, _encoded(pin), expected=expected, private=True)
+
+
+def _damaged(path: Path) -> str:
+    content = read_bytes(path)
+    try:
+        msgspec.json.decode(content, type=Pin)
+    except msgspec.MsgspecError:
+        return sha256_hex(content)
+    raise Changed(path)
 
 
 def _encoded(pin: Pin) -> bytes:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vir_core.authority.payload import Payload, batch_bytes, leaf, payload_bytes, payload_of, root_and_paths, root_from
+from vir_core.machine import sha256
 
 Sign = Callable[[bytes], bytes]
 
@@ -96,8 +97,6 @@ class Verifier:
 
     def check(self, *, proof: bytes, action: str, subject: str, data: bytes) -> Checked | None:
         """The proof, when its signature is good for exactly this action, subject and data; else `None`. Never raises."""
-        from hashlib import sha256
-
         try:
             read = _decode(proof)
             args: Mapping[str, Any] = _args(data)
@@ -118,8 +117,6 @@ class Verifier:
         return Checked(read.vault, read.key, read.at, leaf(item).hex(), sha256(signature).hexdigest()[:24])
 
     def _is_signed(self, key: str, signature: bytes, message: bytes) -> bool:
-        from hashlib import sha256
-
         place = (key, signature.hex(), sha256(message).digest())
         known = self._known.get(place)
         if known is None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from vir_core.cli.progress import shown_progress
-from vir_core.cli.show import DRIVER_WORDS, count, counts, line, show
-from vir_core.contract import Request, RunReply, RunRequest
+from vir_core.cli.show import DRIVER_WORDS, count, counts, line, show, size
+from vir_core.contract import ArchiveStatus, Keep, Request, RunReply, RunRequest
 from vir_core.verbs import TABLE
 
 FIRST = 10
+ARCHIVED_SHARE = 0.05
+"""Of a transcript's bytes, what its copy takes: 4.8 % of 21 MB of real ones, 3 to 10 % of most."""
 
 
 def walk(request: Request) -> int:
@@ -23,6 +25,8 @@ def walk(request: Request) -> int:
     print(screen(planned))
     if not planned.planned:
         return _finish(request, planned)
+    if planned.archive and not (planned.archive.keep or planned.unchanged or request.archive):
+        request = msgspec.structs.replace(request, archive=_archiving(planned, planned.archive))
     first = _run(msgspec.structs.replace(request, limit=FIRST))
     rest = len(planned.planned) - min(FIRST, len(planned.planned))
     if rest <= 0:
@@ -56,6 +60,21 @@ def screen(planned: RunReply) -> str:
         "Nothing leaves this machine: no key, no network.",
     ]
     return "\n".join(lines)
+
+
+def _archiving(planned: RunReply, archive: ArchiveStatus) -> Keep:
+    """Asks once whether to keep copies. Without an answer none are kept, and the question stays open."""
+    about = sum(item.bytes for item in planned.planned) * ARCHIVED_SHARE
+    print(
+        "\nThe agents delete their files after a while. vir can keep a copy of each session it reads, without secrets,\n"
+        f"so that a note can be checked against it later: about {size(about)} now, in\n{line(archive.path)}."
+    )
+    try:
+        answer = input("Keep copies for a year, for ever, or none? [y/f/N] ").strip().casefold()
+    except EOFError:
+        print()
+        return ""
+    return "1y" if answer in {"y", "yes", "year"} else "forever" if answer in {"f", "forever", "for ever"} else "off"
 
 
 def _run(request: RunRequest) -> RunReply:

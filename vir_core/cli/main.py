@@ -93,6 +93,8 @@ def _run(words: list[str]) -> int:
     if not words:
         top_parser().print_help(sys.stderr)
         return 2
+    if words[0] == "help":
+        words = [*words[1:2], "--help"]
     first = top_parser().parse_args(words[:1])
     verb = TABLE[first.verb]
     parsed = verb_parser(verb).parse_args(words[1:])

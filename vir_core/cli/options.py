@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast, get_args, get_origin
 
 import msgspec
 
@@ -30,7 +30,7 @@ def _epilog() -> str:
     lines += [f"  {verb.name:<10} {verb.summary}" for verb in TABLE.values() if not verb.hidden]
     lines += [
         "",
-        "vir_core VERB --help explains a verb. Every verb takes --json; `VERB --json -` reads the request from stdin.",
+        "vir_core help VERB explains a verb. Every verb takes --json; `VERB --json -` reads the request from stdin.",
     ]
     return "\n".join(lines)
 
@@ -97,6 +97,9 @@ def _add(parser: argparse.ArgumentParser, verb: Verb, name: str, kind: Any, defa
         parser.add_argument(
             flag, action="append", dest=name, default=[], metavar=name.split("_")[-1].upper(), help=text
         )
+    elif get_origin(kind) is Literal:
+        choices = [word for word in get_args(kind) if word]
+        parser.add_argument(flag, dest=name, default=None, choices=choices, help=text)
     elif kind is str:
         shown = f"{text} (default: {default})" if isinstance(default, str) and default else text
         parser.add_argument(flag, dest=name, default=None, metavar=name.upper(), help=shown)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vir_core.contract import (
+    ArchiveStatus,
     DoctorReply,
     Explained,
     HistoryReply,
@@ -51,7 +52,9 @@ SKIP_WORDS: Mapping[str, str] = {
     "excluded": "belong to projects you left out",
     "undecided": "wait for you to decide about their project (vir_core projects)",
     "given": "belong to projects that another vault has",
+    "active": "are still going on; a run takes them when they have rested for ten minutes",
 }
+STATE_WORDS: Mapping[str, str] = {"gone": "its file is gone; what was kept of it stays"}
 KEPT_WORDS: Mapping[str, str] = {
     "edited": "you changed it",
     "judged": "you judged it",
@@ -78,6 +81,10 @@ EXCLUDED_WORDS: Mapping[str, str] = {
     "absent": "in a note that is gone",
     "unknown": "waiting for the history of another device",
 }
+
+
+SHORT = 8
+"""Letters of a session's id that a list shows, where they tell it from every other."""
 
 
 def show(verb: str, request: Request, reply: Reply) -> str:
@@ -206,13 +213,15 @@ def _explained(page: Explained) -> str:
     info = page.session
     when = " to ".join(part[:16].replace("T", " ") for part in (info.started, info.ended) if part) or "no date"
     lines = [line(page.what), ""]
-    lines += [f"session   {line(page.key)}", f"file      {line(info.path)}"]
+    lines += [f"session   {line(page.key)}", f"file      {line(info.path) or 'gone'}"]
     lines += [f"          {line(path)}" for path in page.files if path != info.path]
     lines += [f"project   {line(info.project)}  ({line(info.cwd) or 'no folder recorded'})", f"when      {when}"]
-    state = info.reason or info.state
+    state = STATE_WORDS.get(info.state) or info.reason or info.state
     lines.append(f"standing  {SKIP_WORDS.get(state, DRIVER_WORDS.get(state, state))}")
     if page.note:
         lines.append(f"note      {line(page.note)}")
+    if page.archived:
+        lines.append(f"copy      {line(page.archived)}")
     if page.parent:
         lines.append(f"started by {line(page.parent)}")
     if page.follows:
@@ -283,15 +292,31 @@ def _sessions(reply: SessionsReply) -> str:
     if reply.explained is not None:
         return "\n".join([_explained(reply.explained), *_failed(reply.failed)])
     lines: list[str] = []
+    short = short_ids(item.session for item in reply.sessions)
+    width = max(map(len, short.values()), default=0)
     for item in reply.sessions:
         when = (item.ended or item.started)[:16].replace("T", " ") or "no date"
         what = DRIVER_WORDS.get(item.driver, item.driver)
-        state = item.reason or item.state
+        state = STATE_WORDS.get(item.state) or item.reason or item.state
         lines.append(
-            f"{when}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
+            f"{when}  {line(short[item.session]):<{width}}  {item.source:<6} {line(item.project)[:24]:<24} {item.human_turns:>4} prompts  {what} ({item.certainty})  {SKIP_WORDS.get(state, state)}"
         )
     lines.append(f"{count(len(reply.sessions), 'session file')}.")
+    if reply.sessions:
+        lines.append("Why one counts as what it counts:  vir_core sessions explain ID")
     return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """For each id as many letters, eight or more, as no other one begins with."""
+    ordered = sorted(set(ids))
+    short: dict[str, str] = {}
+    for before, id, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        size = SHORT
+        while size < len(id) and id[:size] in (before[:size], after[:size]):
+            size += 1
+        short[id] = id[:size]
+    return short
 
 
 def _query(reply: QueryReply) -> str:
@@ -329,16 +354,35 @@ def _doctor(reply: DoctorReply) -> str:
         lines.append(f"search    {reply.index.state}, {count(reply.index.passages, 'passage')}")
     for source in reply.sources:
         age = f", oldest {source.oldest_days:.0f} days" if source.oldest_days is not None else ""
+        if source.days_left is not None:
+            age += f"; {source.waiting} not read yet, deleted in {source.days_left:.0f} days at the earliest"
         lines.append(
             f"{source.source:<9} {line(source.path)}: "
             + (f"{count(source.files, 'file')}{age}" if source.found else "not found")
         )
+    if reply.archive and (reply.archive.sessions or reply.archive.keep in ("1y", "forever")):
+        lines.append(f"copies    {_copies(reply.archive)}")
     lines.append(f"last run  {(reply.last_run or 'never')[:16].replace('T', ' ')}")
     if not reply.problems:
         lines.append("No problems.")
     for problem in reply.problems:
         lines += ["", f"! {line(problem.what)}", f"  why: {line(problem.why)}", f"  fix: {line(problem.fix)}"]
     return "\n".join(lines)
+
+
+KEEP_WORDS: Mapping[str, str] = {
+    "": "no new ones are made",
+    "off": "no new ones are made",
+    "1y": "kept for a year",
+    "forever": "kept for ever",
+}
+
+
+def _copies(archive: ArchiveStatus) -> str:
+    held = f"{count(archive.sessions, 'session')}, {size(archive.bytes)}"
+    if archive.oldest_days is not None:
+        held += f", oldest {archive.oldest_days:.0f} days"
+    return f"{line(archive.path)}: {held} ({KEEP_WORDS[archive.keep]})"
 
 
 def _history(reply: HistoryReply) -> str:

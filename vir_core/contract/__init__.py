@@ -7,6 +7,7 @@ from __future__ import annotations
 from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 from vir_core.contract.replies import (
     CONTRACT,
+    ArchiveStatus,
     Certainty,
     Decision,
     DoctorReply,
@@ -51,6 +52,7 @@ from vir_core.contract.requests import (
     HistoryRequest,
     InitRequest,
     JournalRequest,
+    Keep,
     ProjectsRequest,
     QueryRequest,
     Request,
@@ -72,6 +74,7 @@ from vir_core.contract.wire import (
 __all__ = [
     "CONTRACT",
     "VERBS",
+    "ArchiveStatus",
     "Category",
     "Certainty",
     "Decision",
@@ -93,6 +96,7 @@ __all__ = [
     "JournalReply",
     "JournalRequest",
     "JournalStatus",
+    "Keep",
     "KeptNote",
     "OutsideItem",
     "PatternInfo",

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vir_core.contract.requests import Category, Driver
+from vir_core.contract.requests import Category, Driver, Keep
 
 CONTRACT = 1
 
@@ -30,7 +30,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """One thing that did not work while the rest went on. `stage` is find, read, distil, write or index."""
+    """One thing that did not work while the rest went on. `stage` is find, read, distil, archive, write or index."""
 
     path: str
     stage: str
@@ -76,8 +76,19 @@ class KeptNote(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ArchiveStatus(Struct, frozen=True, kw_only=True):
+    """The scrubbed copies of sessions on this machine. `keep` is what the person chose, empty while nobody asked; `path` the
+    folder, which need not exist; `oldest_days` the age of the oldest copy."""
+
+    keep: Keep
+    path: str
+    sessions: int = 0
+    bytes: int = 0
+    oldest_days: float | None = None
+
+
 class PlannedSession(Struct, frozen=True, kw_only=True):
-    """A session that a dry run would distil."""
+    """A session that a dry run would distil. `bytes` is the size of its files."""
 
     session: str
     path: str
@@ -85,6 +96,7 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     title: str
     ended: str
     human_turns: int
+    bytes: int = 0
 
 
 class RunReply(Reply, frozen=True, kw_only=True):
@@ -104,6 +116,7 @@ class RunReply(Reply, frozen=True, kw_only=True):
     planned: tuple[PlannedSession, ...] = ()
     seconds: float = 0.0
     bytes: int = 0
+    archive: ArchiveStatus | None = None
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -125,8 +138,9 @@ class RunsReply(Reply, frozen=True, kw_only=True):
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled or
-    skipped; `reason` says why it was skipped or settled without a note."""
+    """One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled, skipped or gone;
+    `reason` says why it was skipped or settled without a note. Of a session that is gone, which this machine read and whose
+    file is no longer here, `path` is empty and `reason` says what had become of it."""
 
     path: str
     source: Source
@@ -162,8 +176,9 @@ class Explained(Struct, frozen=True, kw_only=True):
     """Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so;
     `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the
     session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened;
-    `tokens` is what the file says was used, each answer of the API counted once: fresh, written (to the cache), cached (read
-    from it), output; `note` is the path of its note, relative to the vault root, or empty."""
+    `tokens` is what its files say was used, each answer of the API counted once over all of them: fresh, written (to the cache), cached (read
+    from it), output; `note` is the path of its note, relative to the vault root, `archived` that of its scrubbed copy on this
+    machine; both may be empty."""
 
     key: str
     session: SessionInfo
@@ -179,6 +194,7 @@ class Explained(Struct, frozen=True, kw_only=True):
     children: tuple[str, ...] = ()
     follows: str = ""
     note: str = ""
+    archived: str = ""
 
 
 class SessionsReply(Reply, frozen=True, kw_only=True):
@@ -356,13 +372,18 @@ class HistoryReply(Reply, frozen=True, kw_only=True):
 
 
 class SourceStatus(Struct, frozen=True, kw_only=True):
-    """`oldest_days` is the age of the oldest transcript by its last change, in days."""
+    """`oldest_days` is the age of the oldest transcript by its last change, in days. `waiting` counts the files that no run
+    has settled; `kept_days` is after how many days the agent deletes a file (null when it does not), `days_left` how many
+    the oldest waiting one has left."""
 
     source: Source
     path: str
     found: bool
     files: int
     oldest_days: float | None
+    waiting: int = 0
+    kept_days: int | None = None
+    days_left: float | None = None
 
 
 class DoctorReply(Reply, frozen=True, kw_only=True):
@@ -374,6 +395,7 @@ class DoctorReply(Reply, frozen=True, kw_only=True):
     sources: tuple[SourceStatus, ...]
     last_run: str | None
     problems: tuple[Problem, ...]
+    archive: ArchiveStatus | None = None
 
 
 class OutsideItem(Struct, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ ServedTrust = Literal["unreviewed", "verified", "edited"]
 """What a note in an answer may be."""
 
 Limit = Annotated[int, Meta(ge=0)]
+Keep = Literal["", "off", "1y", "forever"]
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +34,9 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class InitRequest(Request, frozen=True, kw_only=True):
-    vault: str
+    """An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else."""
+
+    vault: str = ""
     folder: str = "vir"
     prefix: str = ""
     moved: bool = False
@@ -43,7 +46,8 @@ class InitRequest(Request, frozen=True, kw_only=True):
 
 class RunRequest(Request, frozen=True, kw_only=True):
     """`since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys;
-    `accept_removed` says that notes which vanished together were deleted on purpose."""
+    `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to
+    keep scrubbed copies of the sessions that are read."""
 
     vault: str = ""
     claude_dir: tuple[str, ...] = ()
@@ -55,6 +59,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     session: tuple[str, ...] = ()
     dry_run: bool = False
     accept_removed: bool = False
+    archive: Keep = ""
 
 
 class RunsRequest(Request, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def passages_of(vault: Vault, memory: Memory, note: str, file: SeenFile, texts: 
         # Gone since the walk: the next look sees it as absent.
         return []
     parsed = parse(content, vault.config.prefix)
-    struck = frozenset(memory.notes[note].struck)
+    struck = memory.standing(note).struck
     return [
         Passage(
             note=note,
@@ -117,7 +117,7 @@ def passage_count(vault: Vault, index: Index) -> int | None:
 def _mark_of(memory: Memory, note: str, file: SeenFile) -> tuple[str, str, str]:
     state = memory.notes[note]
     assert state.written is not None
-    return (file.body, file.path, state.written.text + "".join(state.struck))
+    return (file.body, file.path, state.written.text + "".join(sorted(memory.standing(state).struck)))
 
 
 def _text_of(memory: Memory, note: str) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
-from vir_core.contract import Explained, RequestError, SessionInfo, SourceLine
-from vir_core.ingest.selection import TAKEN, session_key
+from vir_core.contract import Explained, SessionInfo, SourceLine
+from vir_core.ingest.gone import NoteHeader
+from vir_core.ingest.named import find_session
 from vir_core.ingest.sources import Sources
+from vir_core.ingest.standing import session_key, wanted
 from vir_core.memory import Memory
 from vir_core.transcripts import (
     HUMAN_PROMPTS,
+    Archive,
     NotASession,
     SessionFacts,
     Thread,
@@ -19,6 +21,7 @@ from vir_core.transcripts import (
     read_turns,
     scrub_all,
     telling_lines,
+    usage_of,
 )
 
 SHOWN = 160
@@ -71,16 +74,19 @@ _CHANGES: Mapping[str, tuple[str, ...]] = {
 Info = Callable[[SessionFacts, Thread], SessionInfo]
 
 
-def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: Callable[[str], str]) -> Explained:
-    """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; `note_path`
-    gives the path of a note by id. Raises `RequestError` when none or several are called so."""
-    thread, facts = find_session(word, sources.lineage.threads)
+def explain(word: str, sources: Sources, memory: Memory, info: Info, header: NoteHeader, archive: Archive) -> Explained:
+    """The page of one session. `word` is its id, its key, a file, or the first six or more letters of an id; a session whose
+    file cannot be read now shows what its copy holds. Raises `RequestError` when none or several are called so."""
+    thread, facts = find_session(word, sources.lineage.threads, memory)
     key = session_key(thread, memory)
     shown = info(facts, thread)
     turns, trouble = _turns(facts)
+    copied = archive.path(key).is_file()
+    if trouble and copied and (copy := archive.get(key)):
+        turns = copy.transcript.turns
     prompts = [turn.text for turn in turns if turn.kind in HUMAN_PROMPTS][:PROMPTS]
     lines = [] if trouble else list(telling_lines(facts))
-    texts = _clean([*(line.text for line in lines), *prompts])
+    texts = shortened([*(line.text for line in lines), *prompts])
     settled = memory.sessions.get(key)
     lineage = sources.lineage
     children = sorted(child for child, parent in lineage.parents.items() if parent == thread.key)
@@ -95,38 +101,19 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, note_path: 
         ),
         changes=(*_changes(facts, shown, key), *trouble),
         turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
-        tokens=_tokens(facts),
+        tokens=_tokens(thread),
         prompts=tuple(texts[len(lines) :]),
         files=tuple(file.path for file in thread.files),
         parent=lineage.parents.get(thread.key, "") or (f"{facts.source}:{facts.parent}" if facts.parent else ""),
         children=tuple(children[:CHILDREN]),
         follows=lineage.follows.get(thread.key, "") or (f"{facts.source}:{facts.follows}" if facts.follows else ""),
-        note=note_path(settled.note) if settled is not None and settled.note else "",
+        note=header(settled.note).get("path", "") if settled is not None and settled.note else "",
+        archived=str(archive.path(key)) if copied else "",
     )
 
 
-def find_session(word: str, threads: tuple[Thread, ...]) -> tuple[Thread, SessionFacts]:
-    """The session meant, and the file of it: the one named, else the one that holds most. Raises `RequestError`."""
-    asked = Path(word).expanduser()
-    path = str(asked if asked.is_absolute() else asked.absolute())
-    close: dict[str, tuple[Thread, SessionFacts]] = {}
-    for thread in threads:
-        for facts in thread.files:
-            if path == facts.path:
-                return thread, facts
-            if word in (facts.key, facts.session):
-                return thread, thread.speaker
-            if len(word) >= 6 and (facts.session.startswith(word) or facts.key.startswith(word)):
-                close[thread.key] = (thread, thread.speaker)
-    if len(close) == 1:
-        return next(iter(close.values()))
-    if close:
-        raise RequestError(f"More than one session begins with {word!r}.", f"Name one: {', '.join(sorted(close)[:8])}.")
-    raise RequestError(f"No session here is called {word!r}.", "`vir_core sessions` lists them with their ids.")
-
-
-def _tokens(facts: SessionFacts) -> dict[str, int]:
-    used = facts.usage
+def _tokens(thread: Thread) -> dict[str, int]:
+    used = usage_of(thread)
     counts = {"fresh": used.fresh, "written": used.written, "cached": used.cached, "output": used.output}
     return counts if any(counts.values()) else {}
 
@@ -145,13 +132,15 @@ def _changes(facts: SessionFacts, shown: SessionInfo, key: str) -> Iterator[str]
         yield from _CHANGES[facts.driver]
     if shown.reason in ("excluded", "undecided"):
         yield f"Its project is left out for now: `vir_core projects include {shown.project}` takes it in."
+    elif shown.reason == "active":
+        yield f"Somebody is still at it: a run takes it when it has rested for ten minutes, or at once with `vir_core run --session {key}`."
     elif shown.reason == "given":
         yield "Its project belongs to another vault of this machine; `vir_core projects include` brings it here."
-    elif facts.driver not in TAKEN and facts.certainty != "unsure":
+    elif not wanted(facts):
         yield f"To have it distilled as it is: `vir_core run --session {key}`, or `--driver {facts.driver}` for all like it."
 
 
-def _clean(texts: list[str]) -> list[str]:
+def shortened(texts: list[str]) -> list[str]:
     """Shortened, and without what nobody should read over a shoulder."""
     short = tuple(" ".join(text[:2_000].split()) for text in texts)
     cleaned, _ = scrub_all(short)

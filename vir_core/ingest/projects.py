@@ -22,11 +22,12 @@ from vir_core.contract import (
 )
 from vir_core.ingest.places import Places
 from vir_core.ingest.policy import PATTERN, Decided, Pattern, Policy, fits, is_pattern
-from vir_core.ingest.selection import TAKEN, chosen_projects, gained, session_key
+from vir_core.ingest.selection import chosen_projects
 from vir_core.ingest.sources import Sources, find_sources, read_sources
+from vir_core.ingest.standing import gained, session_key, wanted
 from vir_core.journal import Draft, Journal, JournalError, Texts
 from vir_core.machine import MachineError, make_dirs
-from vir_core.memory import Memory, ProjectDecided
+from vir_core.memory import Memory, ProjectDecided, memory_of
 from vir_core.text import project_id, sha256_hex
 from vir_core.transcripts import Project, normal_path
 from vir_core.vault import NoVault, Vault, VaultError, adopt, find_vault, open_vault, read_registry, resolve
@@ -51,7 +52,8 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
     decides = request.include or request.exclude or request.ask or request.give
     device = (adopt(vault, verb="projects") if decides else resolve(vault)).device
     sources = read_sources(find_sources(request))
-    memory = _journal(vault, device).read(Memory).projection
+    journal = _journal(vault, device)
+    memory = journal.read(memory_of(journal)).projection
     places = Places(sources.sessions, device)
     rows = _rows(sources, memory, places, Texts(vault.store))
     known = {row.project.id: row.project for row in rows.values()}
@@ -72,7 +74,8 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
                 failed.append(
                     Failure(path=str(other.base), stage="write", message=getattr(error, "message", str(error)))
                 )
-        memory = _journal(vault, resolve(vault).device).read(Memory).projection
+        journal = _journal(vault, resolve(vault).device)
+        memory = journal.read(memory_of(journal)).projection
     policy = read_policy(memory, vault)
     return ProjectsReply(
         vault=str(vault.root),
@@ -184,7 +187,7 @@ def _write(vault: Vault, plan: Iterable[Choice], given_to: str) -> None:
     make_dirs(vault.state / "locks", private=True)
     journal = _journal(vault, device)
     texts = Texts(vault.store)
-    known = journal.read(Memory).projection.projects
+    known = journal.read(memory_of(journal)).projection.projects
     drafts: list[Draft] = []
     for one in plan:
         decision: Decision = "given" if given_to else one.decision
@@ -195,7 +198,7 @@ def _write(vault: Vault, plan: Iterable[Choice], given_to: str) -> None:
         act = ProjectDecided(decision=decision, text=texts.put(header, b""), to=given_to)
         drafts.append(Draft(action="project_decided", subject=one.subject, data=act))
     if drafts:
-        with journal.writing("projects", Memory) as writer:
+        with journal.writing("projects", memory_of(journal)) as writer:
             writer.append(drafts, kind="person", surface="projects")
 
 
@@ -230,7 +233,7 @@ def _rows(sources: Sources, memory: Memory, places: Places, texts: Texts) -> dic
         facts = thread.speaker
         row = row_of(places.project(facts))
         row.others += len(thread.files) - 1
-        if facts.driver not in TAKEN and facts.certainty != "unsure":
+        if not wanted(facts):
             row.others += 1
             continue
         row.sessions += 1
@@ -240,7 +243,7 @@ def _rows(sources: Sources, memory: Memory, places: Places, texts: Texts) -> dic
         if row.project.place or facts.cwd:
             row.places[row.project.place or facts.cwd] = None
     for note in memory.notes.values():
-        if note.written is not None and not note.archived and note.written.project:
+        if note.written is not None and not memory.standing(note).archived and note.written.project:
             project = note.written.project
             if project not in rows:
                 text = texts.get(note.written.text)

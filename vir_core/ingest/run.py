@@ -8,22 +8,43 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from vir_core import __version__
-from vir_core.contract import Failure, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
+from vir_core.contract import Failure, Keep, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
 from vir_core.index import Index, IndexUnusable, bring_up_to_date
+from vir_core.ingest import keeping
 from vir_core.ingest.places import Places
 from vir_core.ingest.projects import read_policy
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
+from vir_core.ingest.standing import session_key, waits
 from vir_core.ingest.writing import Desk, Distilled
 from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
-from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, observe
+from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, memory_of, observe
 from vir_core.text import clean, random_id
-from vir_core.vault import FOLDERS, Seen, SeenTable, Vault, adopt, find_vault, path_key, resolve, walk
+from vir_core.upkeep.copies import archive_status
+from vir_core.upkeep.passes import load_pass, save_pass
+from vir_core.vault import (
+    CONFIG,
+    FOLDERS,
+    Seen,
+    SeenTable,
+    Vault,
+    adopt,
+    find_vault,
+    path_key,
+    resolve,
+    walk,
+    write_config,
+)
+
+if TYPE_CHECKING:
+    from vir_core.transcripts.archive import Archive
 
 OnProgress = Callable[[Progress], None]
 
@@ -73,6 +94,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
     with hold(lock, "run"):
         if killed:
             _sweep(vault)
+        vault = _choosing(vault, request.archive)
         house = _open(vault, device)
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
@@ -84,8 +106,33 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         plan = _plan(house, sources, request)
         written = _write(house, plan, tell)
         written.failed += refused
+        _note_pass(house, sources, plan, written)
+        keeping.rotate(vault, written.failed)
         _index(house, written, tell)
     return _reply(request, vault, sources, plan, started, written=written)
+
+
+def _choosing(vault: Vault, keep: Keep) -> Vault:
+    """The vault, with what the person chose about copies written down."""
+    if not keep or keep == vault.config.archive:
+        return vault
+    config = msgspec.structs.replace(vault.config, archive=keep)
+    write_config(vault.store / CONFIG, config)
+    return msgspec.structs.replace(vault, config=config)
+
+
+def _note_pass(house: _House, sources: Sources, plan: RunPlan, done: _Written) -> None:
+    """Writes down which sessions still wait, for whoever wants to know before the agent deletes their files."""
+    memory = house.reading.projection
+    kept = {note.session for note in (*plan.kept, *done.kept)}
+    waiting = [
+        facts.path
+        for thread in plan.waiting
+        if waits(thread, memory) and session_key(thread, memory) not in kept
+        for facts in thread.files
+    ]
+    before = load_pass(house.vault.state)
+    save_pass(house.vault.state, before, before.over(sources.found, waiting))
 
 
 class _Written(Struct):
@@ -109,7 +156,7 @@ def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
         core=__version__,
         former=vault.config.was,
     )
-    reading = journal.read(Memory)
+    reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
     observation = _observed(vault, reading, seen, before, device)
@@ -136,7 +183,7 @@ def _catch_up(house: _House) -> None:
         )
     if marks.mirrored and not house.reading.replay.pending and house.device not in marks.missing.values():
         return
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         house.reading = writer.reading
     house.observation = _observed(house.vault, house.reading, house.seen, house.before, house.device)
 
@@ -192,7 +239,7 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
     desk = Desk(house.vault, house.journal, house.observation, taken, done.run)
     for number, batch in enumerate(_batches(plan.take)):
         tell(Progress(stage="distil", done=number * BATCH, total=len(plan.take), path=batch[0].facts.path))
-        distilled = list(_distilled(batch, done))
+        distilled = list(_distilled(batch, done, keeping.open_archive(house.vault)))
         outcome = desk.put(distilled, house.reading.projection)
         done.notes += outcome.written
         done.kept += outcome.kept
@@ -216,12 +263,12 @@ def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
         failed=len(done.failed),
         skipped=dict(sorted((+skipped).items())),
     )
-    with house.journal.writing("run", Memory) as writer:
+    with house.journal.writing("run", memory_of(house.journal)) as writer:
         writer.append([Draft(action="run_finished", subject=done.run, data=act)], kind="vir", surface="run")
         house.reading = done.reading = writer.reading
 
 
-def _distilled(batch: Sequence[Candidate], done: _Written) -> Iterator[Distilled]:
+def _distilled(batch: Sequence[Candidate], done: _Written, archive: Archive | None) -> Iterator[Distilled]:
     from vir_core.distil import extract
     from vir_core.transcripts import NotASession, condense, read_thread
 
@@ -233,7 +280,10 @@ def _distilled(batch: Sequence[Candidate], done: _Written) -> Iterator[Distilled
             done.bytes += sum(file.bytes for file in candidate.thread.files)
             stage = "distil"
             condensed = condense(transcript)
-            yield Distilled(candidate, extract(condensed, facts, candidate.project.name))
+            distilled = Distilled(candidate, extract(condensed, facts, candidate.project.name))
+            if archive is not None:
+                keeping.keep(archive, candidate, transcript, done.failed)
+            yield distilled
         except (OSError, NotASession) as error:
             done.failed.append(Failure(path=facts.path, stage=stage, message=_plain(error)))
         except (ValueError, LookupError, TypeError, RecursionError, AssertionError) as error:
@@ -304,6 +354,7 @@ def _reply(
         planned=tuple(_planned(one) for one in planned),
         seconds=round(time.monotonic() - started, 3),
         bytes=sources.bytes + done.bytes,
+        archive=archive_status(vault),
     )
 
 
@@ -317,6 +368,7 @@ def _planned(one: Candidate) -> PlannedSession:
         title=title,
         ended=facts.ended,
         human_turns=facts.human_turns,
+        bytes=sum(file.bytes for file in one.thread.files),
     )
 
 

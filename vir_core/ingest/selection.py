@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from vir_core.contract import KeptNote, RequestError, RunRequest
+from vir_core.ingest.named import find_session
 from vir_core.ingest.policy import Policy
-from vir_core.memory import Memory, Observation, SessionState, duration
+from vir_core.ingest.standing import TAKEN, gained, resting, session_key, waits, wanted
+from vir_core.memory import Memory, Observation, duration
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
-
-TAKEN = frozenset({"human", "plan_handoff"})
-"""Drivers that a default run distils; whatever is unsure is taken as well."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -36,12 +35,14 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class RunPlan(Struct, frozen=True, kw_only=True):
-    """`take` newest first. Every file of the lineage is in exactly one of take, kept, unchanged or skipped."""
+    """`take` newest first. Every file of the lineage is in exactly one of take, kept, unchanged or skipped. `waiting` are the
+    sessions that a run without any filter would take now or later, those of `take` among them."""
 
     take: tuple[Candidate, ...]
     kept: tuple[KeptNote, ...]
     unchanged: int
     skipped: Mapping[str, int]
+    waiting: tuple[Thread, ...] = ()
 
 
 def _before(now: datetime, length: timedelta) -> datetime:
@@ -72,31 +73,13 @@ def chosen_projects(asked: Sequence[str], projects: Mapping[str, Project]) -> fr
             continue
         fits = sorted(id for id, project in projects.items() if project.name.casefold() == word.casefold())
         if len(fits) > 1:
-            raise RequestError(f"More than one project is called {word!r}.", f"Name it by id: {', '.join(fits)}.")
+            places = ", ".join(f"{id} ({projects[id].place or projects[id].key})" for id in fits)
+            raise RequestError(f"More than one project is called {word!r}.", f"Name it by id: {places}.")
         if not fits:
             names = ", ".join(sorted({project.name for project in projects.values()})[:20]) or "none"
             raise RequestError(f"No project is called {word!r}.", f"Projects: {names}.")
         chosen.add(fits[0])
     return frozenset(chosen)
-
-
-def session_key(thread: Thread, memory: Memory) -> str:
-    """The key a thread's note is made of. A session first distilled under one key keeps it, whatever older file is found
-    since; a file known to continue another session is that session."""
-    keys = [facts.key for facts in thread.files]
-    for key in keys:
-        root = memory.root_of(key)
-        known = memory.sessions.get(root)
-        if known is not None and known.outcome:
-            return root
-    return memory.root_of(thread.key)
-
-
-def gained(facts: SessionFacts, settled: SessionState) -> bool:
-    """Whether more was said than the session's outcome knew. The agent's answer counts: a run may fall between a prompt and
-    its answer, and then the session holds what the outcome did not know, without another prompt ever coming. Only growth
-    counts: of two ends of one session, equally long on two devices, each would settle the other for ever."""
-    return facts.human_turns > settled.turns or 0 <= settled.replies < facts.answers
 
 
 def plan_run(
@@ -113,22 +96,21 @@ def plan_run(
     """Decides for every thread. Raises `RequestError` when a filter names nothing."""
     policy = policy or Policy()
     plan = _Plan()
-    asked = frozenset(request.session)
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
     only = chosen_projects(request.only, {found.id: found for found in projects.values()})
-    named: set[str] = set()
+    asked = {find_session(word, lineage.threads, memory)[0].key for word in request.session}
     for thread in lineage.threads:
         facts = thread.speaker
         plan.skip("copy", len(thread.files) - 1)
         key = session_key(thread, memory)
-        names = {key, key.partition(":")[2], *(f.key for f in thread.files), *(f.session for f in thread.files)}
-        hit = bool(names & asked)
-        named |= names & asked
+        hit = thread.key in asked
+        if wanted(facts) and not policy.skips(projects[facts.path], named=True) and waits(thread, memory):
+            plan.waiting.append(thread)
         if asked and not hit:
             plan.skip("not_asked")
-        elif not hit and facts.driver not in drivers and facts.certainty != "unsure":
+        elif not hit and not wanted(facts, drivers):
             plan.skip(facts.driver)
         elif only is not None and projects[facts.path].id not in only:
             plan.skip("not_selected")
@@ -136,11 +118,8 @@ def plan_run(
             plan.skip("too_old")
         else:
             left = "" if hit else policy.skips(projects[facts.path], named=only is not None)
+            left = left or ("" if hit or resting(thread, now) else "active")
             _decide(plan, thread, key, projects[facts.path], memory, observation, device, forced=hit, left=left)
-    if missing := asked - named:
-        raise RequestError(
-            f"No session here is called {sorted(missing)[0]!r}.", "`vir_core sessions` lists them with their ids."
-        )
     return plan.done(request.limit)
 
 
@@ -156,7 +135,7 @@ def _decide(
     forced: bool,
     left: str,
 ) -> None:
-    """`left` is why sessions of the project are left out; what was distilled before that was decided stays as it is."""
+    """`left` is why the session is left out for now; what was distilled before stays as it is."""
     facts, note = thread.speaker, note_id(key)
     settled = memory.sessions.get(key)
     if settled is not None and settled.outcome and not forced and not gained(facts, settled):
@@ -182,10 +161,11 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
     if note in observation.waiting:
         return "waiting"
     if state is None or state.written is None:
-        return "judged" if state is not None and state.holds else ""
-    if state.archived:
+        return "judged" if state is not None and memory.standing(state).judged else ""
+    standing = memory.standing(state)
+    if standing.archived:
         return "" if forced else "undone"
-    if state.judged or state.holds:
+    if standing.judged:
         return "judged"
     if note in observation.absent:
         return "removed"
@@ -206,6 +186,7 @@ class _Plan:
         self.take: list[Candidate] = []
         self.kept: list[KeptNote] = []
         self.unchanged = 0
+        self.waiting: list[Thread] = []
         self.skipped: Counter[str] = Counter()
 
     def skip(self, reason: str, number: int = 1) -> None:
@@ -221,4 +202,5 @@ class _Plan:
             kept=tuple(self.kept),
             unchanged=self.unchanged,
             skipped=dict(sorted(self.skipped.items())),
+            waiting=tuple(self.waiting),
         )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 
 from vir_core import __version__
-from vir_core.contract import SessionInfo, SessionsReply, SessionsRequest
+from vir_core.contract import RequestError, SessionInfo, SessionsReply, SessionsRequest
+from vir_core.ingest.gone import explain_gone, gone_info, gone_sessions, named_gone
 from vir_core.ingest.places import Places
 from vir_core.ingest.policy import Policy
 from vir_core.ingest.projects import read_policy
-from vir_core.ingest.selection import TAKEN, gained, session_key
 from vir_core.ingest.sources import find_sources, read_sources
+from vir_core.ingest.standing import gained, resting, session_key, wanted
 from vir_core.journal import Journal, Texts
-from vir_core.memory import Memory
-from vir_core.transcripts import Project, SessionFacts, Thread
+from vir_core.memory import Memory, memory_of
+from vir_core.transcripts import Archive, Project, SessionFacts, Thread
+from vir_core.upkeep.copies import ARCHIVE
 from vir_core.vault import NoVault, Vault, find_vault, resolve
 
 
@@ -25,24 +28,35 @@ def sessions(request: SessionsRequest) -> SessionsReply:
     policy = read_policy(memory, vault) if vault else Policy()
     sources = read_sources(find_sources(request))
     places = Places(sources.sessions, device)
+    archive = Archive(vault.state / ARCHIVE if vault else Path(ARCHIVE))
+
+    def header(note: str) -> dict[str, str]:
+        written = memory.notes[note].written if note in memory.notes else None
+        text = Texts(vault.store).get(written.text) if vault and written else None
+        return {name: value for name, value in text.header.items() if isinstance(value, str)} if text else {}
+
     if request.explain:
         from vir_core.ingest.explain import explain
 
         def info(facts: SessionFacts, thread: Thread) -> SessionInfo:
             return session_info(facts, thread, memory, places.project(facts), policy)
 
-        def note_path(note: str) -> str:
-            written = memory.notes[note].written if note in memory.notes else None
-            text = Texts(vault.store).get(written.text) if vault and written else None
-            return str(text.header.get("path", "")) if text else ""
-
-        return SessionsReply(
-            explained=explain(request.explain, sources, memory, info, note_path), failed=sources.failures
-        )
+        try:
+            page = explain(request.explain, sources, memory, info, header, archive)
+        except RequestError:
+            lost = named_gone(request.explain, gone_sessions(memory, sources.lineage, device))
+            if lost is None:
+                raise
+            page = explain_gone(lost, header(lost.note), archive)
+        return SessionsReply(explained=page, failed=sources.failures)
     infos: list[SessionInfo] = []
     for thread in sources.lineage.threads:
         for facts in thread.files:
             infos.append(session_info(facts, thread, memory, places.project(facts), policy))
+    # With folders named, most sessions lie elsewhere, and that says nothing about their files.
+    if not (request.claude_dir or request.codex_dir):
+        for state in gone_sessions(memory, sources.lineage, device):
+            infos.append(gone_info(state, header(state.note), archive.get(state.key)))
     infos.sort(key=lambda info: (info.ended or info.started, info.path), reverse=True)
     return SessionsReply(sessions=tuple(infos), failed=sources.failures)
 
@@ -57,12 +71,13 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
     device = resolve(vault).device
     state = vault.readable_state()
     journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return vault, journal.read(Memory).projection, device
+    return vault, journal.read(memory_of(journal)).projection, device
 
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:
     """One file as the wire shows it, and what became of its session."""
-    state, reason = _standing(facts, thread, memory, policy.skips(project, named=False))
+    left = policy.skips(project, named=False) or ("" if resting(thread, datetime.now(UTC)) else "active")
+    state, reason = _standing(facts, thread, memory, left)
     return SessionInfo(
         path=facts.path,
         source=facts.source,
@@ -91,8 +106,8 @@ def _standing(facts: SessionFacts, thread: Thread, memory: Memory, left: str) ->
     settled = memory.sessions.get(session_key(thread, memory))
     if settled is not None and settled.outcome:
         if gained(facts, settled):
-            return "new", ""
+            return ("skipped", left) if left else ("new", "")
         return ("noted", "") if settled.outcome == "noted" else ("settled", settled.outcome)
-    if facts.driver not in TAKEN and facts.certainty != "unsure":
+    if not wanted(facts):
         return "skipped", facts.driver
     return ("skipped", left) if left else ("new", "")

@@ -28,6 +28,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     """`sessions` one a file; `others` are files that are no session, `failures` what could not be read. `bytes` is what was
     read for this."""
 
+    found: Found
     sessions: tuple[SessionFacts, ...]
     lineage: Lineage
     others: tuple[Trouble, ...]
@@ -57,6 +58,7 @@ def read_sources(found: Found, tell: Callable[[Progress], None] | None = None) -
     facts, lineage = with_automated(result.sessions, join_lineage(result.sessions))
     drivers = Counter(one.driver for one in facts)
     return Sources(
+        found=found,
         sessions=facts,
         lineage=lineage,
         others=result.others,

@@ -25,6 +25,7 @@ from vir_core.memory import (
     Spool,
     is_of_one_file,
     keep,
+    memory_of,
 )
 from vir_core.text import sha256_hex
 from vir_core.vault import (
@@ -121,7 +122,7 @@ class Desk:
             )
             promises[ready.draft.id] = (self.spool.promise(promise), promise)
             prepared.append(ready)
-        with self.journal.writing("run", Memory) as writer:
+        with self.journal.writing("run", memory_of(self.journal)) as writer:
             due = self._still_due(prepared, writer.reading.projection, outcome)
             for ready in due:
                 drafts.append(LineDraft(action="note_written", subject=ready.draft.id, data=ready.act))
@@ -147,11 +148,11 @@ class Desk:
         due: list[_Prepared] = []
         for ready in prepared:
             note = memory.notes.get(ready.draft.id)
-            if note is not None and (note.holds or note.judged):
+            if note is not None and memory.standing(note).judged:
                 outcome.kept.append(self._kept(ready.candidate, "judged"))
             elif note is not None and note.written is not None and note.written.device != self.journal.device:
                 outcome.kept.append(self._kept(ready.candidate, "elsewhere"))
-            elif note is not None and note.archived and not ready.candidate.forced:
+            elif note is not None and memory.standing(note).archived and not ready.candidate.forced:
                 outcome.kept.append(self._kept(ready.candidate, "undone"))
             else:
                 due.append(ready)

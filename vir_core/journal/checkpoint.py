@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from io import FileIO
+from itertools import chain
 from pathlib import Path
 from zlib import crc32
 
@@ -17,6 +19,7 @@ from vir_core.machine import ANYTHING, make_dirs, write_atomic
 
 _MAGIC = b"vircp\0\0\2"
 _SIZES = struct.Struct(">IQQQ")
+_WRITE = 1024 * 1024
 
 
 class Checkpoint(Struct, array_like=True):
@@ -60,15 +63,30 @@ def load_checkpoint(path: Path) -> Checkpoint | None:
     return checkpoint
 
 
-def store_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Raises `StorageError`, `Busy`."""
-    known, projection = checkpoint.known, checkpoint.projection
+def store_checkpoint(path: Path, checkpoint: Checkpoint, projection: bytes | Sequence[bytes | memoryview]) -> None:
+    """`projection` is what its `dump` returned; the one of `checkpoint` is not looked at. Raises `StorageError`, `Busy`."""
+    known = checkpoint.known
     head = msgspec.msgpack.encode(msgspec.structs.replace(checkpoint, known=b"", projection=b""))
-    lengths = _SIZES.pack(0, len(head), len(known), len(projection))[4:]
-    check = _checksum(lengths, head, known, projection)
+    parts = (projection,) if isinstance(projection, bytes) else projection
+    lengths = _SIZES.pack(0, len(head), len(known), sum(map(len, parts)))[4:]
+    check = _checksum(lengths, head, known, *parts)
     make_dirs(path.parent, private=True)
-    content = b"".join((_MAGIC, check.to_bytes(4, "big"), lengths, head, known, projection))
-    write_atomic(path, content, expected=ANYTHING, private=True)
+    content = chain((_MAGIC, check.to_bytes(4, "big"), lengths, head, known), parts)
+    write_atomic(path, _gathered(content), expected=ANYTHING, private=True)
+
+
+def _gathered(parts: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+    """Parts of some size: of a million small ones the calls would cost more than the bytes."""
+    size = 0
+    waiting: list[bytes | memoryview] = []
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= _WRITE:
+            yield b"".join(waiting)
+            size = 0
+            waiting.clear()
+    yield b"".join(waiting)
 
 
 def _read(file: FileIO, size: int) -> bytes:
@@ -81,7 +99,7 @@ def _read(file: FileIO, size: int) -> bytes:
     return content
 
 
-def _checksum(*parts: bytes) -> int:
+def _checksum(*parts: bytes | memoryview) -> int:
     check = 0
     for part in parts:
         check = crc32(part, check)

@@ -19,11 +19,9 @@ from vir_core.journal.line import (
     By,
     Draft,
     Line,
-    differs,
+    compose,
     encode,
     now,
-    reread,
-    stamp_after,
     stamp_shifted,
 )
 from vir_core.journal.mirror import DONE, Mirror, guard
@@ -246,9 +244,8 @@ class Journal:
                         device=self.device,
                         marks=reading.marks,
                         known=reading.known(),
-                        projection=reading.projection.dump(),
                     )
-                    store_checkpoint(self.state / "checkpoint", checkpoint)
+                    store_checkpoint(self.state / "checkpoint", checkpoint, reading.projection.dump())
                 reading.saved()
             for name, content in extra.items():
                 write_atomic(self.state / name, content, expected=ANYTHING, private=True)
@@ -418,19 +415,9 @@ class Writer(Generic[P]):
             self._settle(path)
 
     def _compose(self, drafts: Sequence[Draft], by: By) -> list[Line]:
-        """The lines of one batch, a microsecond apart, as they will be read."""
         marks = self._replay.marks
-        at = marks.newest
         prev = marks.heads.get(by.device, ("", ""))[1]
-        clock = self._journal.clock()
-        shown = clock if differs(stamp_after(at, clock), clock) else ""
-        lines: list[Line] = []
-        for draft in drafts:
-            at = stamp_after(at, clock)
-            line = reread(encode(draft, at=at, by=by, prev=prev, clock=shown))
-            lines.append(line)
-            prev = line.hash
-        return lines
+        return compose(drafts, newest=marks.newest, clock=self._journal.clock(), by=by, prev=prev)
 
     def _probably_full(self, drafts: Sequence[Draft], by: By) -> bool:
         """Whether a batch of such lines needs a new segment, by a few of them: composing it twice costs more than a segment

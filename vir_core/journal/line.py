@@ -7,6 +7,7 @@ about and whether it binds. Reading never raises: what can be read is read, the 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ SEGMENT_STARTED = "segment_started"
 # Broken objects on one line are looked for at this opening, which cannot occur inside a JSON string.
 _OPENING = '{"v":'
 _TRIES = 100
+_NOT_ONE_LINE = "a line would not read back as it is written"
 _PADDING = b" \t\r\0"
 _BOM = b"\xef\xbb\xbf"
 
@@ -130,6 +132,7 @@ class _Written(Struct, frozen=True, kw_only=True):
 
 
 _decode = msgspec.json.Decoder(Line).decode
+_check = msgspec.json.Decoder(Raw).decode_lines
 _encode = msgspec.json.Encoder().encode
 
 
@@ -179,6 +182,33 @@ def _moment(at: str) -> datetime:
 
 def encode(draft: Draft, *, at: str, by: By, prev: str, clock: str = "") -> bytes:
     """The bytes of a line without its line end. Raises `TypeError`, `ValueError` for data that JSON cannot hold."""
+    return _written(draft, draft.data, at, by, prev, clock)
+
+
+def compose(drafts: Sequence[Draft], *, newest: str, clock: str, by: By, prev: str) -> list[Line]:
+    """The lines of one batch, a microsecond apart and later than `newest`, each naming the one before it and the first one
+    `prev`; as any reader will read them. Raises like `encode`, and `ValueError` when a line would not be one whole line."""
+    at = newest
+    shown = clock if differs(stamp_after(at, clock), clock) else ""
+    lines: list[Line] = []
+    for draft in drafts:
+        at = stamp_after(at, clock)
+        data, proof = Raw(_encode(draft.data)), draft.proof
+        raw = _written(draft, data, at, by, prev, shown)
+        name = sha256(raw).hexdigest()
+        lines.append(
+            Line(VERSION, at, by, draft.action, draft.subject, draft.must, data, prev, shown, proof, name, raw)
+        )
+        prev = name
+    whole = b"\n".join([line.raw for line in lines])
+    if whole.count(b"\n") >= len(lines) or len(_check(whole)) != len(lines):
+        raise ValueError(_NOT_ONE_LINE)
+    # Where nothing is escaped a reader finds just these values; decoding them again would be half the cost of a batch.
+    plain = b"\\" not in whole and _plain(whole) and len(whole) <= LINE_LIMIT
+    return lines if plain else [_reread(line.raw) for line in lines]
+
+
+def _written(draft: Draft, data: Any, at: str, by: By, prev: str, clock: str) -> bytes:
     return _encode(
         _Written(
             v=VERSION,
@@ -186,7 +216,7 @@ def encode(draft: Draft, *, at: str, by: By, prev: str, clock: str = "") -> byte
             by=by,
             action=draft.action,
             subject=draft.subject,
-            data=draft.data,
+            data=data,
             must=draft.must,
             prev=prev,
             clock=clock or UNSET,
@@ -195,19 +225,12 @@ def encode(draft: Draft, *, at: str, by: By, prev: str, clock: str = "") -> byte
     )
 
 
-def reread(raw: bytes) -> Line:
-    """A line of our own making as any reader will read it. Raises `ValueError` when that is not one whole line."""
-    line = None
-    if len(raw) <= LINE_LIMIT and _plain(raw):
-        line = _line(_decode(raw), raw)
-    else:
-        damage = Damage()
-        lines = decode_lines(raw, damage)
-        if len(lines) == 1 and not damage.total and lines[0].raw == raw:
-            line = lines[0]
-    if line is None:
-        raise ValueError("a line would not read back as it is written")
-    return line
+def _reread(raw: bytes) -> Line:
+    damage = Damage()
+    lines = decode_lines(raw, damage)
+    if len(lines) != 1 or damage.total or lines[0].raw != raw:
+        raise ValueError(_NOT_ONE_LINE)
+    return lines[0]
 
 
 def digest_of(piece: bytes) -> bytes:
@@ -238,11 +261,10 @@ def decode_lines(block: bytes, damage: Damage) -> list[Line]:
             lines.extend(_salvage(raw, damage))
             continue
         try:
-            read = _decode(raw)
+            line = _line(_decode(raw), raw)
         except (ValueError, RecursionError):
             lines.extend(_salvage(raw, damage))
             continue
-        line = _line(read, raw)
         if line is None:
             damage.garbage += 1
         else:
@@ -271,7 +293,8 @@ def _stripped(piece: bytes) -> bytes:
 
 def _plain(block: bytes) -> bool:
     """Whether the fast decoder sees every string as it is: valid UTF-8 and no escaped surrogates, lone or paired."""
-    if b"\\ud" in block or b"\\uD" in block:
+    # Looking for one byte first is ten times as fast.
+    if b"\\" in block and (b"\\ud" in block or b"\\uD" in block):
         return False
     if block.isascii():
         return True

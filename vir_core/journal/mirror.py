@@ -10,14 +10,14 @@ caller hears of it, so they never apply.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Generic
 
 from msgspec import Struct
 
 from vir_core.journal.line import Damage
-from vir_core.journal.segment import Files, Mark, blocks, list_folder, mark_at, open_behind
+from vir_core.journal.segment import Files, Mark, blocks, last_behind, list_folder, mark_at, open_behind
 from vir_core.journal.shape import L, MirroredShape
 from vir_core.machine import append, make_dirs, sha256
 
@@ -33,6 +33,65 @@ class Mirrored(Struct):
     mark: Mark
 
 
+class Unread:
+    """The lines of one mirror file behind a mark, as far as they were there when this was opened.
+
+    Mostly they are the very bytes of the segments, in the same order. So they are compared with those first (`skip`); only
+    what is left is hashed (`rest`), which takes ten times as long.
+    """
+
+    def __init__(self, path: str, mark: Mark, *, own: bool, digest: Callable[[bytes], bytes]) -> None:
+        self._digest = digest
+        self._file, self._status = open_behind(path, mark)
+        size = self._status.st_size
+        # What is done stays; of what is pending nobody knows, and it may be cut off while this is read.
+        self._limit = last_behind(self._file, b"\n" + DONE if own else b"\n", mark.offset, size)
+        self._blocks = blocks(self._file, mark.offset, self._limit)
+        self._block = b""
+        self._place = 0
+
+    def skip(self, content: bytes) -> bool:
+        """Passes over whole lines, if they come next and are done; else nothing is passed over."""
+        while len(self._block) - self._place < len(content):
+            more = self._more()
+            if not more:
+                return False
+            self._block = self._block[self._place :] + more
+            self._place = 0
+        if not self._block.startswith(content, self._place):
+            return False
+        self._place += len(content)
+        return True
+
+    def rest(self) -> Mirrored:
+        """The hashes of what was not passed over; the mark is behind all that is done. Closes the file."""
+        try:
+            done = self._hashes(self._block[self._place :])
+            while more := self._more():
+                done |= self._hashes(more)
+            pending: set[bytes] = set()
+            for block, _, whole in blocks(self._file, self._limit, self._status.st_size):
+                if block and whole:
+                    pending |= self._hashes(block)
+            return Mirrored(done, pending, mark_at(self._file, self._status, self._limit))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    def _more(self) -> bytes:
+        for block, _, _ in self._blocks:
+            if block and (lines := block.replace(DONE, b"")):
+                return lines
+        return b""
+
+    def _hashes(self, block: bytes) -> set[bytes]:
+        # A torn piece is no line and nobody was told of it; looking for it would never end.
+        pieces = [piece for piece in block.split(b"\n") if piece.endswith(b"}") and not piece.startswith(b"#")]
+        return set(map(self._digest, pieces))
+
+
 class Mirror(Generic[L]):
     """`folder` is of one vault and one machine; `device` writes its lines here."""
 
@@ -44,36 +103,13 @@ class Mirror(Generic[L]):
     def files(self) -> Files:
         return list_folder(self.folder)
 
-    def read(self, name: str, path: str, mark: Mark) -> Mirrored:
-        """The hashes behind `mark`. Raises `Cut` and `OSError` like `read_segment`."""
-        file, status = open_behind(path, mark)
-        try:
-            done: set[bytes] = set()
-            pending: set[bytes] = set()
-            offset = mark.offset
-            own = name == self.own
-            digest = self.shape.digest
-            for block, end, whole in blocks(file, offset, status.st_size):
-                if not whole:
-                    break
-                position = end - len(block or b"")
-                for piece in (block or b"").split(b"\n")[:-1]:
-                    position += len(piece) + 1
-                    if not piece.startswith(b"#"):
-                        # A torn piece is no line and nobody was told of it; looking for it would never end.
-                        if piece.endswith(b"}"):
-                            pending.add(digest(piece))
-                    elif own and piece == DONE[:-1]:
-                        done |= pending
-                        pending.clear()
-                        offset = position
-                if not own:
-                    done |= pending
-                    pending.clear()
-                    offset = end
-            return Mirrored(done, pending, mark_at(file, status, offset))
-        finally:
-            os.close(file)
+    def open(self, name: str, path: str, mark: Mark) -> Unread:
+        """What the file holds behind `mark`. Raises `Cut` and `OSError` like `read_segment`."""
+        return Unread(path, mark, own=name == self.own, digest=self.shape.digest)
+
+    def name_of(self, device: str) -> str:
+        """The file that holds the lines of `device`."""
+        return _file_name(device)
 
     def fetch(self, wanted: set[bytes]) -> list[L]:
         """The lines with these hashes, each once. Reads the whole mirror: wanted only when something was lost."""

@@ -65,10 +65,9 @@ def save_reading(checkpoint: Path, folder: Path, reading: Reading[Any]) -> bool:
         device=_place(folder),
         marks=reading.marks,
         known=reading.known(),
-        projection=reading.projection.dump(),
     )
     try:
-        store_checkpoint(checkpoint, content)
+        store_checkpoint(checkpoint, content, reading.projection.dump())
     except MachineError:
         return False
     reading.saved()

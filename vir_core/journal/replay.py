@@ -24,8 +24,10 @@ A projection is anything that can be built from lines. This one counts what happ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
@@ -33,7 +35,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
-from vir_core.journal.mirror import Mirror
+from vir_core.journal.mirror import Mirror, Mirrored, Unread
 from vir_core.journal.segment import Cut, Mark, mark_at, number_of, read_segment, same_file
 from vir_core.journal.shape import Entry, L, Shape
 
@@ -51,10 +53,13 @@ class ProjectionOf(Protocol[E]):
 
     def apply(self, line: E, /) -> None: ...
 
-    def dump(self) -> bytes: ...
+    def dump(self) -> bytes | Sequence[bytes | memoryview]:
+        """The state, whole or in parts: of a long history the parts should not be in memory a second time, joined."""
+        ...
 
     def load(self, content: bytes, /) -> None:
-        """The reverse of `dump`. May raise ValueError, TypeError or LookupError; then everything is replayed."""
+        """The reverse of `dump`, of its parts joined. May raise ValueError, TypeError or LookupError; then everything is
+        replayed."""
         ...
 
 
@@ -139,9 +144,12 @@ class Known:
 
     def merged(self, digests: Iterable[bytes]) -> bytes:
         """The table with these hashes in it."""
+        keys = sorted([digest[: self.WIDTH] for digest in digests])
+        if not self.table:
+            return b"".join(keys)
         pieces: list[bytes] = []
         done = 0
-        for key in sorted({digest[: self.WIDTH] for digest in digests}):
+        for key in keys:
             place = self._place(key)
             if self.table[place : place + self.WIDTH] != key:
                 pieces += (self.table[done:place], key)
@@ -208,7 +216,8 @@ class Replay(Generic[L]):
         self._done: set[bytes] = set()
         # Every device with an applied line was vouched for.
         self._ours = {device, *self.marks.heads}
-        self._waiting: list[tuple[L, bytes]] = []
+        self._waiting: list[L] = []
+        self._unread: dict[str, Unread] = {}
         # Without the table of known lines, what is not seen may still lie before the marks.
         self._blind = base is not None and known is None
         self.unkept: list[L] = []
@@ -222,11 +231,14 @@ class Replay(Generic[L]):
 
         `keep` mirrors what the mirror lacks; it wants the journal lock.
         """
-        # The mirror first: a line that is done there is in its segment, so a writer at work is not mistaken for a loss.
-        with without_collector():
+        # The mirror is opened first: a line that is done there is in its segment, so a writer at work is not mistaken for a
+        # loss. It is read along with the segments, because mostly it holds the same bytes.
+        with without_collector(), self._closing():
             try:
-                if not (self._read_mirror() and self._read_segments(keep)):
+                if not (self._open_mirror() and self._read_segments(keep)):
                     return False
+                for name in list(self._unread):
+                    self._hash_mirror(name)
                 self._keep(self._place_mirrored(), keep)
                 self._serve_lost()
                 self._keep(self.place_waiting(), keep)
@@ -238,7 +250,16 @@ class Replay(Generic[L]):
                 return False
         return True
 
-    def _read_mirror(self) -> bool:
+    @contextmanager
+    def _closing(self) -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            for unread in self._unread.values():
+                unread.close()
+            self._unread.clear()
+
+    def _open_mirror(self) -> bool:
         if self._mirror is None:
             return True
         files = self._mirror.files()
@@ -249,12 +270,28 @@ class Replay(Generic[L]):
             # Behind the mark of this device's own file lie lines that are still pending; they are looked at each time.
             if mark is None or mark.offset != mark.size or not same_file(mark, status):
                 try:
-                    self.follow_mirror(name, path)
+                    self._unread[name] = self._mirror.open(name, path, mark or Mark())
                 except OSError:
                     # A mirror that cannot be read gives nothing; what was built on it must not stay.
                     if mark is not None:
                         return False
         return True
+
+    def _hash_mirror(self, name: str) -> None:
+        unread = self._unread.pop(name, None)
+        if unread is None:
+            return
+        try:
+            self._show(name, unread.rest())
+        except OSError as error:
+            if name in self.marks.mirror:
+                raise Cut from error
+
+    def _show(self, name: str, shown: Mirrored) -> None:
+        self.marks.mirror[name] = shown.mark
+        self._done |= shown.done - self._without
+        if self._mirror is not None and name == self._mirror.own:
+            self.pending = shown.pending - self._without
 
     def _read_segments(self, keep: bool) -> bool:
         files = self._shape.files(self._journal)
@@ -339,11 +376,7 @@ class Replay(Generic[L]):
 
     def follow_mirror(self, name: str, path: str) -> None:
         assert self._mirror is not None
-        shown = self._mirror.read(name, path, self.marks.mirror.get(name, Mark()))
-        self.marks.mirror[name] = shown.mark
-        self._done |= shown.done - self._without
-        if name == self._mirror.own:
-            self.pending = shown.pending - self._without
+        self._show(name, self._mirror.open(name, path, self.marks.mirror.get(name, Mark())).rest())
 
     def follow_segment(self, name: str, path: str, *, appended: bool = False) -> list[L]:
         """Applies the new lines of one segment and returns those that the mirror lacks. Raises `Cut`, `OSError`.
@@ -357,18 +390,35 @@ class Replay(Generic[L]):
 
         mark = self.marks.files.get(name, Mark())
         lines, self.marks.files[name] = read_segment(path, mark, decode, self._elsewhere, appended=appended)
-        unkept: list[L] = []
-        missing, seen, ours = self.marks.missing, self.seen, self._ours
+        placed: list[L] = []
+        ours = self._ours
         for line in lines:
-            digest = bytes.fromhex(line.hash)
-            if digest in seen:
-                if missing:
-                    missing.pop(line.hash, None)
-            elif line.origin not in ours and not self._vouched(line):
-                self._waiting.append((line, digest))
-            elif self._take(line, digest):
-                unkept.append(line)
-        return unkept
+            known = line.origin in ours or self._vouched(line)
+            (placed if known else self._waiting).append(line)
+        return self._unmirrored(self._take(placed))
+
+    def _unmirrored(self, lines: list[L]) -> list[L]:
+        """Of lines just taken from a segment those that the mirror lacks."""
+        mirror = self._mirror
+        if mirror is None:
+            return lines
+        unmirrored: list[L] = []
+        for origin, group in groupby(lines, key=attrgetter("origin")):
+            own = list(group)
+            name = mirror.name_of(origin)
+            unread = self._unread.get(name)
+            if unread is not None:
+                if unread.skip(b"\n".join([line.raw for line in own]) + b"\n"):
+                    continue
+                self._hash_mirror(name)
+            for line in own:
+                digest = bytes.fromhex(line.hash)
+                if digest in self._done:
+                    # What was seen need not be remembered twice: of a long history the hashes alone are a hundred MB.
+                    self._done.discard(digest)
+                elif digest not in self.pending:
+                    unmirrored.append(line)
+        return unmirrored
 
     def adopt(self, name: str, path: str, before: os.stat_result | None, content: bytes, lines: list[L]) -> bool:
         """Applies lines that this process has just appended to a file that is as it was marked, without reading them back.
@@ -386,10 +436,7 @@ class Replay(Generic[L]):
             return False
         self.marks.files[name] = grown
         self._ours.update(line.origin for line in lines)
-        for line in lines:
-            digest = bytes.fromhex(line.hash)
-            if digest not in self.seen:
-                self._take(line, digest)
+        self._take(lines)
         return True
 
     def adopt_mirror(self, path: str, before: int, content: bytes) -> bool:
@@ -401,20 +448,22 @@ class Replay(Generic[L]):
             self.marks.mirror[self._mirror.own] = grown
         return grown is not None
 
-    def _take(self, line: L, digest: bytes) -> bool:
-        """Applies a line of a segment unless it is known; returns whether the mirror lacks it."""
-        self.seen.add(digest)
-        # What was seen need not be remembered twice: of a long history the hashes alone are a hundred MB.
-        mirrored = digest in self._done
-        if mirrored:
-            self._done.discard(digest)
-        if self.known.table and digest in self.known:
-            self.marks.missing.pop(line.hash, None)
-            return False
-        if not self._until or line.at <= self._until:
-            self._count(line)
-            self._apply(line)
-        return not mirrored and digest not in self.pending
+    def _take(self, lines: Iterable[L]) -> list[L]:
+        """Applies those of these lines, found in a segment, that are not known yet; returns them."""
+        seen, missing = self.seen, self.marks.missing
+        known = self.known if self.known.table else frozenset[bytes]()
+        taken: list[L] = []
+        for line in lines:
+            digest = bytes.fromhex(line.hash)
+            if digest not in seen:
+                seen.add(digest)
+                if digest not in known:
+                    taken.append(line)
+                    continue
+            if missing:
+                missing.pop(line.hash, None)
+        self._enter(taken)
+        return taken
 
     def _elsewhere(self, line: L) -> bool:
         return self._shape.claim(line) is False
@@ -430,26 +479,22 @@ class Replay(Generic[L]):
 
     def _place_mirrored(self) -> list[L]:
         """Of the waiting lines those that the mirror holds: they had their place before, and so has their device."""
-        placed = [(line, digest) for line, digest in self._waiting if digest in self._done or digest in self.pending]
-        self._ours.update(line.origin for line, _ in placed)
-        return [line for line, digest in placed if digest not in self.seen and self._take(line, digest)]
+        placed: list[L] = []
+        for line in self._waiting:
+            digest = bytes.fromhex(line.hash)
+            if digest in self._done or digest in self.pending:
+                placed.append(line)
+        self._ours.update(line.origin for line in placed)
+        return self._unmirrored(self._take(placed))
 
     def place_waiting(self) -> list[L]:
         """Applies the lines whose device was vouched for after they were read, and counts the others; returns those applied
         that the mirror lacks."""
         waiting, self._waiting = self._waiting, []
-        unkept: list[L] = []
-        unplaced: set[bytes] = set()
-        for line, digest in waiting:
-            if digest in self.seen or digest in unplaced:
-                continue
-            if line.origin in self._ours:
-                if self._take(line, digest):
-                    unkept.append(line)
-            else:
-                unplaced.add(digest)
-                self.marks.unplaced[line.origin] = self.marks.unplaced.get(line.origin, 0) + 1
-        return unkept
+        unplaced = {line.hash: line.origin for line in waiting if line.origin not in self._ours}
+        for origin in unplaced.values():
+            self.marks.unplaced[origin] = self.marks.unplaced.get(origin, 0) + 1
+        return self._unmirrored(self._take(line for line in waiting if line.origin in self._ours))
 
     def take_lost(self, line: L) -> None:
         """Applies a line that no segment holds."""
@@ -464,8 +509,7 @@ class Replay(Generic[L]):
                 self.marks.files.pop(name, None)
         else:
             self.marks.missing[line.hash] = line.origin
-        self._count(line)
-        self._apply(line)
+        self._enter([line])
 
     def unsettled(self) -> set[bytes]:
         """Hashes of pending lines that were not found in a segment."""
@@ -477,21 +521,28 @@ class Replay(Generic[L]):
         owed.update(bytes.fromhex(name) for name, device in self.marks.missing.items() if device == self._device)
         return owed
 
-    def _count(self, line: L) -> None:
-        marks = self.marks
-        marks.lines += 1
-        at = line.at
-        if at > marks.newest:
-            marks.newest = at
-        origin = line.origin
-        head = marks.heads.get(origin)
-        if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
-            marks.heads[origin] = (at, line.hash)
-        if isinstance(line, Line):
-            if line.v > VERSION and line.by.core not in marks.newer:
-                marks.newer = tuple(sorted({*marks.newer, line.by.core}))
-            if line.action == SEGMENT_STARTED and origin == self._device:
-                marks.segment = max(marks.segment, number_of(line))
+    def _enter(self, lines: list[L]) -> None:
+        """Applies lines that nobody applied before."""
+        marks, apply, until = self.marks, self._apply, self._until
+        if until:
+            lines = [line for line in lines if line.at <= until]
+        heads, newest = marks.heads, marks.newest
+        for line in lines:
+            at = line.at
+            if at > newest:
+                newest = at
+            origin = line.origin
+            head = heads.get(origin)
+            if head is None or at > head[0] or (at == head[0] and line.hash > head[1]):
+                heads[origin] = (at, line.hash)
+            if isinstance(line, Line):
+                if line.v > VERSION and line.by.core not in marks.newer:
+                    marks.newer = tuple(sorted({*marks.newer, line.by.core}))
+                if line.action == SEGMENT_STARTED and origin == self._device:
+                    marks.segment = max(marks.segment, number_of(line))
+            apply(line)
+        marks.newest = newest
+        marks.lines += len(lines)
 
 
 def _grown(path: str, mark: Mark, content: bytes) -> Mark | None:

@@ -24,6 +24,7 @@ SEAL = 1024 * 1024
 
 _BLOCK = 4 * 1024 * 1024
 _WINDOW = 4096
+_STEP = 64 * 1024
 
 
 class Mark(Struct, array_like=True):
@@ -182,6 +183,22 @@ def blocks(file: int, start: int, end: int) -> Iterator[tuple[bytes | None, int,
         yield None, position, False
     elif carry:
         yield carry, position, False
+
+
+def last_behind(file: int, ending: bytes, start: int, end: int) -> int:
+    """The offset behind the last `ending` (it begins with a line end) between `start`, where a line begins, and `end`;
+    `start` when there is none."""
+    stop = end
+    while stop > start:
+        low = max(start, stop - _STEP)
+        before = b"\n" if low == start else b""
+        place = (before + _read_at(file, low, stop - low)).rfind(ending)
+        if place >= 0:
+            return low - len(before) + place + len(ending)
+        if low == start:
+            break
+        stop = low + len(ending) - 1
+    return start
 
 
 L = TypeVar("L")

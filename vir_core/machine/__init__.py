@@ -22,6 +22,7 @@ from vir_core.machine.files import (
 from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+from vir_core.machine.process import private_streams, when_parent_dies
 
 __all__ = [
     "ABSENT",
@@ -41,6 +42,7 @@ __all__ = [
     "hold",
     "holder_of",
     "make_dirs",
+    "private_streams",
     "read_bytes",
     "rename_no_replace",
     "sha256",
@@ -49,6 +51,7 @@ __all__ = [
     "sweep_leftovers",
     "try_hold",
     "user_home",
+    "when_parent_dies",
     "write_atomic",
     "write_once",
 ]

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import TypeVar
@@ -43,8 +43,10 @@ class FileId(Struct, frozen=True):
     inode: int
 
 
-def write_atomic(path: str | Path, content: bytes, *, expected: str | Expect, private: bool = False) -> str:
-    """Put `content` at `path` in one step; returns its sha256 hex.
+def write_atomic(
+    path: str | Path, content: bytes | Iterable[bytes], *, expected: str | Expect, private: bool = False
+) -> str:
+    """Put `content`, whole or in parts that need never be in memory together, at `path` in one step; returns its sha256 hex.
 
     `expected` is the sha256 hex of the bytes that must be there now, ABSENT, or ANYTHING. A temporary file in the same
     folder is written and fsynced, the target is hashed again, then renamed over; ABSENT never replaces, even a file that
@@ -54,14 +56,27 @@ def write_atomic(path: str | Path, content: bytes, *, expected: str | Expect, pr
     Raises Changed (nothing written), Busy (open elsewhere for 2 s), StorageError.
     """
     target = os.fspath(path)
+    place = os.path.realpath(target) if expected is not ABSENT else target
     try:
-        _write_atomic(os.path.realpath(target) if expected is not ABSENT else target, content, expected, private)
+        if isinstance(content, bytes):
+            _write_atomic(place, (content,), expected, private)
+            return sha256(content).hexdigest()
+        from hashlib import sha256 as incremental
+
+        whole = incremental()
+        _write_atomic(place, _hashed(content, whole.update), expected, private)
+        return whole.hexdigest()
     except OSError as error:
         raise StorageError.of(error, target) from error
-    return sha256(content).hexdigest()
 
 
-def _write_atomic(target: str, content: bytes, expected: str | Expect, private: bool) -> None:
+def _hashed(parts: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
+    for part in parts:
+        update(part)
+        yield part
+
+
+def _write_atomic(target: str, parts: Iterable[bytes], expected: str | Expect, private: bool) -> None:
     folder = os.path.dirname(target) or "."  # noqa: PTH120
     old = _status(target)
     if old is not None:
@@ -76,7 +91,8 @@ def _write_atomic(target: str, content: bytes, expected: str | Expect, private: 
     try:
         fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600 if private else 0o644)
         try:
-            _write_all(fd, content)
+            for part in parts:
+                _write_all(fd, part)
             if private:
                 native.keep_mode(fd, 0o600)
             elif old is not None:

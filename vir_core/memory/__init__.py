@@ -10,6 +10,7 @@ from vir_core.memory.acts import (
     AuthorityStartedOver,
     EvidenceRef,
     Expired,
+    FlagNoted,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -26,15 +27,20 @@ from vir_core.memory.acts import (
     Superseded,
 )
 from vir_core.memory.facts import (
+    REVIEW_FIRST,
     Memory,
     NoteState,
     ProjectState,
     RunState,
     SessionState,
     Written,
+    actions,
+    memory_of,
+    trusted_root,
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.moments import day_since, duration, stamp_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.scope import is_project_id, parse_scope, process_scope
 from vir_core.memory.shown import (
@@ -48,11 +54,13 @@ from vir_core.memory.shown import (
     shown_words,
 )
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
-from vir_core.memory.times import day_since, duration, stamp_of
-from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, holds_of, trust, trust_of
+from vir_core.memory.standing import Claim, Setting, Standing
+from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
     "PLAIN",
+    "REVIEW_FIRST",
     "ROW_BYTES",
     "SERVED",
     "Adopted",
@@ -60,8 +68,10 @@ __all__ = [
     "Asked",
     "AuthorityStartedOver",
     "Census",
+    "Claim",
     "EvidenceRef",
     "Expired",
+    "FlagNoted",
     "Gate",
     "Held",
     "KeyEnrolled",
@@ -84,11 +94,15 @@ __all__ = [
     "SessionJoined",
     "SessionSettled",
     "SessionState",
+    "Setting",
     "Shown",
+    "Span",
     "Spool",
+    "Standing",
     "Superseded",
     "TrustFacts",
     "Written",
+    "actions",
     "build_gate",
     "counted",
     "counted_shown",
@@ -96,11 +110,12 @@ __all__ = [
     "day_since",
     "duration",
     "erase_shown",
-    "holds_of",
+    "is_day",
     "is_of_one_file",
     "is_project_id",
     "keep",
     "load_gate",
+    "memory_of",
     "observe",
     "parse_scope",
     "process_scope",
@@ -110,7 +125,8 @@ __all__ = [
     "shown_words",
     "stamp_of",
     "take_census",
+    "today",
     "trust",
-    "trust_of",
+    "trusted_root",
     "understands",
 ]

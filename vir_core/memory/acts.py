@@ -65,12 +65,14 @@ class RunFinished(Struct, frozen=True, kw_only=True):
 
 
 class Approved(Struct, frozen=True, kw_only=True):
-    """`digest` is the content digest of the words a person read, `text` the text that holds them. `lifts` are the hashes of
+    """`digest` is the content digest of the words a person read, `text` the text that holds them and `body` the digest of the
+    bytes below the frontmatter of the file they lay in. `lifts` are the hashes of
     the withholding lines they saw and overruled: exactly these, so that one that arrives later is not swallowed. `after`
     names the last verdict lines they saw on the subject, joined by commas. `args` binds what else was shown (title, project)."""
 
     digest: str = ""
     text: str = ""
+    body: str = ""
     after: str = ""
     lifts: tuple[str, ...] = ()
     args: dict[str, str] = {}
@@ -78,7 +80,7 @@ class Approved(Struct, frozen=True, kw_only=True):
 
 class Adopted(Struct, frozen=True, kw_only=True):
     """A revision, or a file that nobody wrote through vir, is taken in and thereby approved. `revision` is the hash of the
-    line that laid it, empty for a file; `body` the digest of the bytes below its frontmatter. The rest as `Approved`."""
+    line that laid it, empty for a file. The rest as `Approved`."""
 
     digest: str = ""
     text: str = ""
@@ -103,11 +105,21 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 class Held(Struct, frozen=True, kw_only=True):
     """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
-    resembles, `why` the digest of a text with the person's words."""
+    resembles, `why` the digest of a text with the person's words. `origin` is who said so, a session's key or
+    `<surface>@<device>`, so that many from one can be asked about as one."""
 
     reason: str = ""
     like: str = ""
     why: str = ""
+    origin: str = ""
+
+
+class FlagNoted(Struct, frozen=True, kw_only=True):
+    """A flag beyond those that one origin may have open at a time: written down and asked about with the others, and the note
+    stays in service."""
+
+    why: str = ""
+    origin: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):

@@ -8,18 +8,24 @@ holds, run tallies) is a set or keeps the greatest stamp by key.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from bisect import insort
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from vir_core.journal import Line
+from vir_core.authority import KINDS, Checked, Enrolment, Keys, Revocation, Verifier, read_pin, stand
+from vir_core.contract import Trust
+from vir_core.journal import Journal, Line
+from vir_core.machine import MachineError
 from vir_core.memory.acts import (
     Adopted,
     Approved,
     AuthorityStartedOver,
     Expired,
+    FlagNoted,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -37,11 +43,15 @@ from vir_core.memory.acts import (
     Superseded,
 )
 from vir_core.memory.shelf import Shelf
+from vir_core.memory.standing import UNJUDGED, UNSET, Claim, Setting, Standing, resolve, setting
+from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.trust import SERVED, trust_on
 
 Stamp = tuple[str, str, str]
 ZERO: Stamp = ("", "", "")
 
 Hold = Literal["suspended", "superseded", "archived", "pruned", "proposed", "unknown_act"]
+_Key = TypeVar("_Key", Enrolment, Revocation)
 
 
 class Written(Struct, frozen=True, array_like=True, gc=False):
@@ -64,26 +74,15 @@ class Written(Struct, frozen=True, array_like=True, gc=False):
 
 
 class NoteState(Struct, array_like=True, gc=False):
-    """`holds` maps a hold to the stamp that laid it; `waiting` counts admitting lines that no key proves."""
+    """`recorded` is the first stamp at which it was written; `claims` are the lines that judge it, in the order of their
+    stamps. What they come to depends on which keys count: ask `Memory.standing`."""
 
     id: str
     written: Written | None = None
     words: list[str] = []
     bodies: list[str] = []
-    holds: dict[str, Stamp] = {}
-    struck: list[str] = []
-    waiting: int = 0
-    undone: Stamp = ZERO
-    last_verdict: Stamp = ZERO
-
-    @property
-    def archived(self) -> bool:
-        """Taken back by `runs undo`, unless it was written again since."""
-        return self.undone > (self.written.stamp if self.written else ZERO)
-
-    @property
-    def judged(self) -> bool:
-        return self.last_verdict != ZERO
+    claims: list[Claim] = []
+    recorded: str = ""
 
 
 class SessionState(Struct, array_like=True, gc=False):
@@ -123,7 +122,8 @@ class ProjectState(Struct, array_like=True):
 
 
 class State(Struct):
-    """All but the two large tables."""
+    """All but the two large tables. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
+    notes that a line says another note holds instead of, by that other note."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
@@ -131,7 +131,17 @@ class State(Struct):
     ignored: dict[str, int] = {}
     unreadable: int = 0
     projects: dict[str, ProjectState] = {}
+    others: dict[str, list[Claim]] = {}
+    heirs: dict[str, list[str]] = {}
+    enrolments: list[Enrolment] = []
+    revocations: list[Revocation] = []
+    unproven_keys: int = 0
 
+
+REVIEW_FIRST = "review_first"
+REVIEW_POLICY = f"policy:{REVIEW_FIRST}"
+
+_MOST_SEEN = 30_000
 
 _PART = struct.Struct(">Q")
 
@@ -148,6 +158,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("approved", Approved),
         ("rejected", Rejected),
         ("held", Held),
+        ("flag_noted", FlagNoted),
         ("lifted", Lifted),
         ("adopted", Adopted),
         ("superseded", Superseded),
@@ -188,12 +199,20 @@ def hold_of(act: Held) -> Hold:
 
 
 class Memory:
-    """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault."""
+    """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault.
+
+    `vaults` are the ids this vault has or had and `root` the public key that this device trusts; see `memory_of`. Neither is
+    part of what is dumped, so a checkpoint holds whoever is trusted. Without them no proof counts.
+    """
 
     layout = 3
 
-    def __init__(self) -> None:
+    def __init__(self, vaults: Collection[str] = (), root: str = "") -> None:
         self.state = State()
+        self._vaults = frozenset(vaults)
+        self._root = root
+        self._verifier = Verifier()
+        self._keys: Keys | None = None
         self._notes = Shelf(NoteState)
         self._sessions = Shelf(SessionState)
         self._same: dict[str, str] = {}
@@ -227,6 +246,95 @@ class Memory:
             session = known.into
             seen.add(session)
         return session
+
+    @property
+    def vaults(self) -> frozenset[str]:
+        """The ids this vault has or had."""
+        return self._vaults
+
+    @property
+    def root(self) -> str:
+        """The public key (hex) that this device trusts; empty when it trusts none."""
+        return self._root
+
+    @property
+    def keys(self) -> Keys:
+        """The keys that count here."""
+        if self._keys is None:
+            self._keys = stand(self.state.enrolments, self.state.revocations, root=self._root, vaults=self._vaults)
+        return self._keys
+
+    def standing(self, subject: str | NoteState) -> Standing:
+        """What the lines that judge a note, or anything else with an id, come to."""
+        if isinstance(subject, NoteState):
+            note: NoteState | None = subject
+        else:
+            note = self._notes.get(subject)
+            if note is None:
+                others = self.state.others.get(subject)
+                return resolve(others, self.keys) if others else UNJUDGED
+        if not note.claims:
+            return UNJUDGED
+        return resolve(note.claims, self.keys, written=note.written.stamp if note.written else ZERO)
+
+    def signatures_of(self, public: str) -> tuple[str, ...]:
+        """The signatures that this key (hex) is known to have made, newest line first: what revoking it must name. Not more
+        than fit a line, which is more than a person gives in a lifetime; the oldest would be asked about again."""
+        claims = [claim for note in self._notes.values() for claim in note.claims]
+        claims += [claim for others in self.state.others.values() for claim in others]
+        known = [(one.at, one.proof.sig) for one in claims if one.proof is not None and one.proof.key == public]
+        for one in (*self.state.enrolments, *self.state.revocations):
+            if one.proof.key == public:
+                known.append((one.at, one.proof.sig))
+        return tuple(dict.fromkeys(sig for _, sig in sorted(known, reverse=True)))[:_MOST_SEEN]
+
+    @property
+    def policy_needs(self) -> str:
+        """The version that is needed to know what was set for the whole vault; empty when this one knows. Until then verdicts
+        and publishing wait, and reading goes on."""
+        about_all = ("policy:", "k", "v")
+        return max((core for subject, core in self.state.newer.items() if subject.startswith(about_all)), default="")
+
+    def policy(self, name: str) -> Setting:
+        """What a person set for the whole vault, under `policy:<name>`."""
+        claims = self.state.others.get(f"policy:{name}")
+        return setting(claims, self.keys) if claims else UNSET
+
+    @property
+    def review_first(self) -> bool:
+        """Whether a note is served only after a person approved it."""
+        return self.policy(REVIEW_FIRST).value is True
+
+    def trust(self, subject: str | NoteState, *, as_of: str = "", words: str = "") -> Trust:
+        """Trust of a note on the day `as_of` (YYYY-MM-DD; empty: today). `words` is the content digest of its file now; when
+        it is not given an approved note is taken to say what was approved. Raises KeyError for a note that is not there."""
+        note = self._notes[subject] if isinstance(subject, str) else subject
+        standing = self.standing(note)
+        if standing is UNJUDGED and REVIEW_POLICY not in self.state.others:
+            return "unreviewed"
+        return trust_on(standing, as_of or today(), words=words, review_first=self.review_first)
+
+    def span(self, subject: str | NoteState) -> Span:
+        """When a note holds in the world, and when that was known. Raises KeyError for a note that is not there."""
+        note = self._notes[subject] if isinstance(subject, str) else subject
+        standing = self.standing(note)
+        begins = ""
+        for older in self.state.heirs.get(note.id, ()):
+            before = self.standing(older)
+            begins = max([begins, *(claim.day for claim in before.open if claim.other == note.id and claim.day)])
+        retired = min((claim.at for claim in standing.open if not claim.struck), default="")
+        return Span(begins, standing.ends, note.recorded, retired)
+
+    def withheld(self, subject: str | NoteState, *, as_of: str = "", words: str = "") -> str:
+        """Why an answer on the day `as_of` may not hold a note; empty when it may. Either its trust, or `expired` or
+        `not_yet` when the day lies outside its validity."""
+        note = self._notes[subject] if isinstance(subject, str) else subject
+        value = self.trust(note, as_of=as_of, words=words)
+        if value not in SERVED:
+            return value
+        if not note.claims and note.id not in self.state.heirs and not as_of:
+            return ""
+        return self.span(note).outside(as_of, since=note.written.date if note.written else "")
 
     def dump(self) -> bytes:
         # Joined once: of a million lines this is hundreds of MB.
@@ -269,7 +377,7 @@ class Memory:
             # The envelope reads and the rest does not: what it withholds must stay withheld.
             self.state.unreadable += 1
             if line.must:
-                self._hold(line.subject, "unknown_act", line.stamp)
+                self._judge(line, hold="unknown_act")
             return
         _APPLY[line.action](self, line, act)
 
@@ -292,15 +400,46 @@ class Memory:
             state = self.state.runs[run] = RunState(id=run)
         return state
 
-    def _hold(self, subject: str, hold: str, stamp: Stamp) -> None:
-        if subject.startswith("n"):
-            holds = self._note(subject).holds
-            holds[hold] = max(holds.get(hold, ZERO), stamp)
+    def _judge(
+        self,
+        line: Line,
+        *,
+        hold: str = "",
+        proven: bool = False,
+        lifts: Collection[str] = (),
+        after: str = "",
+        **what: Any,
+    ) -> None:
+        """Keeps what a line says of its subject. `proven` asks whether its signature is good; whose it is is asked later."""
+        claim = Claim(
+            line.hash,
+            line.at,
+            self._one(line.by.device),
+            line.when,
+            self._one(line.by.kind),
+            self._one(line.action),
+            hold,
+            lifts=tuple(lifts),
+            after=tuple(name for name in after.split(",") if name),
+            proof=self._checked(line) if proven else None,
+            **what,
+        )
+        if line.subject.startswith("n"):
+            claims = self._note(line.subject).claims
+        else:
+            claims = self.state.others.setdefault(line.subject, [])
+        insort(claims, claim, key=_stamp_of)
+
+    def _checked(self, line: Line) -> Checked | None:
+        proof = bytes(line.proof)
+        if not proof:
+            return None
+        return self._verifier.check(proof=proof, action=line.action, subject=line.subject, data=bytes(line.data))
 
     def _apply_newer(self, line: Line) -> None:
         if line.must:
             self.state.newer[line.subject] = max(self.state.newer.get(line.subject, ""), line.by.core)
-            self._hold(line.subject, "unknown_act", line.stamp)
+            self._judge(line, hold="unknown_act")
         else:
             self.state.ignored[line.action] = self.state.ignored.get(line.action, 0) + 1
 
@@ -312,6 +451,8 @@ class Memory:
 
     def _apply_note_written(self, line: Line, act: NoteWritten) -> None:
         note = self._note(line.subject)
+        if not note.recorded or line.at < note.recorded:
+            note.recorded = line.at
         if act.words not in note.words:
             note.words.append(act.words)
             note.words.sort()
@@ -367,53 +508,99 @@ class Memory:
             run.counters = {"written": act.written, "kept": act.kept, "unchanged": act.unchanged, "failed": act.failed}
 
     def _apply_approved(self, line: Line, act: Approved) -> None:
-        del act  # admits: without a provable key it waits, and no key can be enrolled yet
-        note = self._note(line.subject)
-        note.waiting += 1
-
-    def _apply_lifted(self, line: Line, act: Lifted) -> None:
-        del act
-        self._note(line.subject).waiting += 1
+        self._judge(
+            line,
+            proven=True,
+            lifts=act.lifts,
+            after=act.after,
+            digest=act.digest,
+            text=act.text,
+            body=act.body,
+        )
 
     def _apply_adopted(self, line: Line, act: Adopted) -> None:
-        del act
-        self._note(line.subject).waiting += 1
+        self._judge(
+            line,
+            proven=True,
+            lifts=act.lifts,
+            after=act.after,
+            digest=act.digest,
+            text=act.text,
+            body=act.body,
+            other=act.revision,
+        )
 
-    def _apply_superseded(self, line: Line, act: Superseded) -> None:
-        del act
-        self._hold(line.subject, "superseded", line.stamp)
-
-    def _apply_expired(self, line: Line, act: Expired) -> None:
-        del act
-        self._hold(line.subject, "suspended", line.stamp)
-
-    def _apply_policy_set(self, line: Line, act: PolicySet) -> None:
-        del line, act
-
-    def _apply_key_enrolled(self, line: Line, act: KeyEnrolled) -> None:
-        del line, act
-
-    def _apply_key_revoked(self, line: Line, act: KeyRevoked) -> None:
-        del line, act
-
-    def _apply_authority_started_over(self, line: Line, act: AuthorityStartedOver) -> None:
-        del line, act
+    def _apply_lifted(self, line: Line, act: Lifted) -> None:
+        self._judge(line, proven=True, lifts=act.lifts, after=act.after, reason=act.hold)
 
     def _apply_rejected(self, line: Line, act: Rejected) -> None:
         # Withholding works at once and without proof, as suspended.
-        note = self._note(line.subject)
-        note.last_verdict = max(note.last_verdict, line.stamp)
-        if act.struck:
-            note.struck = sorted({*note.struck, *act.struck})
-        else:
-            self._hold(line.subject, "suspended", line.stamp)
+        self._judge(
+            line,
+            hold="" if act.struck else "suspended",
+            proven=True,
+            after=act.after,
+            reason=act.reason,
+            digest=act.digest,
+            lessons=act.lessons,
+            struck=act.struck,
+            other=act.of,
+            why=act.why,
+        )
 
     def _apply_held(self, line: Line, act: Held) -> None:
-        self._hold(line.subject, hold_of(act), line.stamp)
+        self._judge(
+            line, hold=hold_of(act), proven=True, reason=act.reason, other=act.like, why=act.why, origin=act.origin
+        )
+
+    def _apply_flag_noted(self, line: Line, act: FlagNoted) -> None:
+        self._judge(line, why=act.why, origin=act.origin)
+
+    def _apply_superseded(self, line: Line, act: Superseded) -> None:
+        self._judge(
+            line,
+            hold="superseded",
+            proven=True,
+            after=act.after,
+            digest=act.digest,
+            other=act.by,
+            day=_day(act.since, line),
+        )
+        heirs = self.state.heirs.setdefault(act.by, [])
+        if line.subject not in heirs:
+            insort(heirs, line.subject)
+
+    def _apply_expired(self, line: Line, act: Expired) -> None:
+        self._judge(line, hold="expired", proven=True, after=act.after, digest=act.digest, day=_day(act.on, line))
+
+    def _apply_policy_set(self, line: Line, act: PolicySet) -> None:
+        self._judge(line, proven=True, after=act.after, value=act.value)
+
+    def _apply_key_enrolled(self, line: Line, act: KeyEnrolled) -> None:
+        proof = self._checked(line)
+        if proof is None or act.kind not in KINDS:
+            self.state.unproven_keys += 1
+            return
+        enrolment = Enrolment(line.hash, line.at, act.device, line.subject, act.public, act.kind, act.label, proof)
+        self._add_key(self.state.enrolments, enrolment)
+
+    def _apply_key_revoked(self, line: Line, act: KeyRevoked) -> None:
+        proof = self._checked(line)
+        if proof is None:
+            self.state.unproven_keys += 1
+            return
+        revocation = Revocation(line.hash, line.at, line.subject, act.lost_since, frozenset(act.seen), proof)
+        self._add_key(self.state.revocations, revocation)
+
+    def _add_key(self, keys: list[_Key], key: _Key) -> None:
+        insort(keys, key, key=_line_of)
+        self._keys = None
+
+    def _apply_authority_started_over(self, line: Line, act: AuthorityStartedOver) -> None:
+        del line, act  # every device decides for itself whom it trusts
 
     def _apply_notes_undone(self, line: Line, act: NotesUndone) -> None:
-        note = self._note(line.subject)
-        note.undone = max(note.undone, line.stamp)
+        self._judge(line, hold="archived", reason=act.run)
         if act.run:
             self._run(act.run).undone += 1
 
@@ -423,5 +610,34 @@ class Memory:
             self.state.projects[line.subject] = ProjectState(line.subject, line.stamp, act.decision, act.text, act.to)
 
 
+def trusted_root(state: Path | None) -> str:
+    """The public key (hex) that this device trusts; empty when there is none, or its record cannot be read: then nothing is
+    admitted, and doctor says why."""
+    try:
+        pin = read_pin(state)
+    except MachineError:
+        return ""
+    return pin.public if pin else ""
+
+
+def memory_of(journal: Journal) -> Callable[[], Memory]:
+    """What `Journal.read` and `Journal.writing` make of this vault on this device, where proofs by its keys count."""
+    root = trusted_root(journal.state)
+    return lambda: Memory(journal.vaults, root)
+
+
 # By action: looked up once a line, a hundred thousand times a replay.
 _APPLY: dict[str, Callable[[Memory, Line, Any], None]] = {act: getattr(Memory, f"_apply_{act}") for act in _acts}
+
+
+def _stamp_of(claim: Claim) -> Stamp:
+    return claim.stamp
+
+
+def _line_of(key: Enrolment | Revocation) -> str:
+    return key.line
+
+
+def _day(named: str, line: Line) -> str:
+    """The day that a line names; that of the line when it names none that exists, for withholding must not fail."""
+    return named if is_day(named) else line.when[:10]

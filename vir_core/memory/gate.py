@@ -8,7 +8,10 @@ they can do is withhold; anything else, and any doubt about the prefix, means bu
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
+from datetime import date
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -18,6 +21,8 @@ from vir_core.contract import Trust
 from vir_core.journal import Journal, Line, Marks, Reading, Tail
 from vir_core.machine import ANYTHING, MachineError, read_bytes, write_atomic
 from vir_core.memory.acts import (
+    AuthorityStartedOver,
+    FlagNoted,
     Held,
     LinesGivenUp,
     NotesUndone,
@@ -28,12 +33,14 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
 )
-from vir_core.memory.facts import Memory, NoteState, decoder_of, hold_of
-from vir_core.memory.trust import SERVED, holds_of, stronger, trust_of
+from vir_core.memory.facts import Memory, NoteState, decoder_of, hold_of, memory_of, trusted_root
+from vir_core.memory.standing import Standing
+from vir_core.memory.time import is_day, today
+from vir_core.memory.trust import SERVED, stronger, trust_on
 from vir_core.vault import is_note_id
 
-_MAGIC = b"virgate2"
-_ROW = struct.Struct(">Q16s16sQHBBIIxxxx")
+_MAGIC = b"virgate3"
+_ROW = struct.Struct(">Q16s16sQxxBBIII")
 ROW_BYTES = _ROW.size
 assert ROW_BYTES == 64
 
@@ -49,28 +56,38 @@ _TRUSTS: tuple[Trust, ...] = (
     "pruned",
 )
 _STRUCK = 1
+_SUPERSEDED = 2
+_BEGINS = 4
 
 
 class Row(Struct, frozen=True):
-    """`reason` is why it is withheld, empty when served. `words` and `approved` are the first 32 hex digits of digests."""
+    """`reason` is why it is withheld, empty when served. `body` and `approved` are the first 32 hex digits of digests: of the
+    bytes below the frontmatter that vir wrote last or a person approved, and of the words approved (empty: none)."""
 
     id: str
     trust: Trust
     served: bool
     reason: str
-    words: str
+    body: str
     approved: str
     project: str
     struck: frozenset[str]
 
 
 class _Header(Struct):
+    """`root` and `vaults` are whose proofs counted when it was built: a gate of other keys is another gate. `texts` are the
+    texts a person approved, by note, where answers hold nothing else (`review_first`)."""
+
     marks: Marks
     newest: str
     rows: int
     struck: dict[str, list[str]]
     newer: dict[str, str]
     last_run: str
+    root: str
+    vaults: list[str]
+    review_first: bool
+    texts: dict[str, str]
 
 
 class Gate:
@@ -86,12 +103,12 @@ class Gate:
         return self._header.rows
 
     def trusts(self) -> dict[str, Trust]:
-        """Every note with its trust."""
+        """Every note with its trust today."""
         values: dict[str, Trust] = {}
+        day = _ordinal(today())
         for row in _ROW.iter_unpack(self._rows):
             number: int = row[0]
-            trust_number: int = row[5]
-            values[f"n{number:015x}"] = _TRUSTS[trust_number]
+            values[f"n{number:015x}"] = _trust_on(row, day)
         for note, value in self._withheld.items():
             if note in values:
                 values[note] = stronger(values[note], value)
@@ -107,33 +124,53 @@ class Gate:
         """When a run last wrote something; empty when none did."""
         return self._header.last_run
 
-    def row(self, note: str) -> Row | None:
-        """What the gate knows of a note; `None` when the journal never heard of it."""
+    @property
+    def review_first(self) -> bool:
+        """Whether of an edited note the approved text is served, and of one that nobody approved nothing."""
+        return self._header.review_first
+
+    def approved_text(self, note: str) -> str:
+        """Under `review_first`, the digest of the text a person approved; empty when there is none."""
+        return self._header.texts.get(note, "")
+
+    def row(self, note: str, as_of: str = "") -> Row | None:
+        """What the gate knows of a note on the day `as_of` (YYYY-MM-DD; empty: today); `None` when the journal never heard of
+        it."""
         position = self._find(note)
         if position is None:
             return None
         fields = _ROW.unpack_from(self._rows, position * ROW_BYTES)
-        words: bytes = fields[1]
+        body: bytes = fields[1]
         approved: bytes = fields[2]
         project: int = fields[3]
-        trust_number: int = fields[5]
-        flags: int = fields[6]
-        value = _TRUSTS[trust_number]
+        flags: int = fields[5]
+        begins: int = fields[6]
+        ends: int = fields[7]
+        day = _ordinal(as_of or today())
+        value = _trust_on(fields, day)
         value = stronger(self._withheld.get(note, value), value)
         struck = self._struck.get(note, frozenset())
         if flags & _STRUCK:
             struck = struck | frozenset(self._header.struck.get(note, ()))
-        served = value in SERVED
+        reason = "" if value in SERVED else value
+        if not reason and ends and day >= ends:
+            reason = "expired"
+        if not reason and begins and day < begins and (as_of or flags & _BEGINS):
+            reason = "not_yet"
         return Row(
             id=note,
             trust=value,
-            served=served,
-            reason="" if served else value,
-            words=words.hex(),
+            served=not reason,
+            reason=reason,
+            body=body.hex(),
             approved="" if not any(approved) else approved.hex(),
             project=f"p{project:015x}" if project else "",
             struck=struck,
         )
+
+    def fits(self, root: str, vaults: Collection[str]) -> bool:
+        """Whether it was built for a device that trusts this root, of a vault with these ids."""
+        return self._header.root == root and self._header.vaults == sorted(vaults)
 
     @property
     def marks(self) -> Marks:
@@ -177,6 +214,8 @@ class Gate:
             if line.must:
                 self._withhold(line.subject, "suspended")
             return True
+        if bytes(line.proof):
+            return False  # final rather than suspended, when it is good; that takes the keys to say
         match act:
             case Rejected(struck=(_, *_)):
                 self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | frozenset(act.struck)
@@ -189,7 +228,15 @@ class Gate:
                 self._withhold(line.subject, "archived")
             case RunFinished():
                 self._header.last_run = max(self._header.last_run, line.when)
-            case SessionSettled() | SessionJoined() | SegmentStarted() | LinesGivenUp() | ProjectDecided():
+            case (
+                SessionSettled()
+                | SessionJoined()
+                | SegmentStarted()
+                | LinesGivenUp()
+                | ProjectDecided()
+                | AuthorityStartedOver()
+                | FlagNoted()
+            ):
                 pass
             case _:
                 return False
@@ -214,44 +261,78 @@ def _first_16(digest: str) -> bytes:
         return bytes(16)
 
 
-def _packed(note: NoteState) -> bytes | None:
+def _ordinal(day: str) -> int:
+    """The number of a day, 0 for what is none."""
+    return date.fromisoformat(day).toordinal() if is_day(day) else 0
+
+
+def _trust_on(fields: tuple[Any, ...], day: int) -> Trust:
+    """The trust of an unpacked row on a day."""
+    number: int = fields[4]
+    value = _TRUSTS[number]
+    if fields[5] & _SUPERSEDED and day >= fields[7]:
+        return stronger(value, "superseded")
+    return value
+
+
+def _packed(note: NoteState, memory: Memory, standing: Standing, *, review_first: bool) -> bytes | None:
     """`None` for what no file can carry, and so no answer can hold."""
     written = note.written
     if written is None or not is_note_id(note.id):
         return None
     project = _key(written.project) if written.project else bytes(8)
+    flags = _STRUCK if standing.struck else 0
+    begins = memory.span(note).valid_from if note.id in memory.state.heirs else ""
+    if standing.successor:
+        flags |= _SUPERSEDED
+    if begins:
+        flags |= _BEGINS
+    # Of several approved side by side the one that vir wrote, else the latest: the others count as edited.
+    approved = ""
+    if standing.approved:
+        approved = written.words if written.words in standing.approved else standing.digest
     return _ROW.pack(
         int.from_bytes(_key(note.id), "big"),
-        _first_16(written.words),
-        bytes(16),
+        _first_16(written.body if not approved or approved == written.words else standing.body),
+        _first_16(approved),
         int.from_bytes(project, "big"),
-        len(holds_of(note)),
-        _TRUSTS.index(trust_of(note)),
-        _STRUCK if note.struck else 0,
-        0,
-        0,
+        _TRUSTS.index(trust_on(standing, "", review_first=review_first)),
+        flags,
+        _ordinal(begins or written.date),
+        _ordinal(standing.ends),
+        _ordinal(note.recorded[:10]),
     )
 
 
 def build_gate(reading: Reading[Memory]) -> tuple[Gate, bytes]:
     """The gate of a reading, and the bytes of its file."""
+    memory = reading.projection
     rows: list[bytes] = []
     struck: dict[str, list[str]] = {}
-    for note in reading.projection.notes.values():
-        packed = _packed(note)
+    texts: dict[str, str] = {}
+    review_first = memory.review_first
+    for note in memory.notes.values():
+        standing = memory.standing(note)
+        packed = _packed(note, memory, standing, review_first=review_first)
         if packed is None:
             continue
         rows.append(packed)
-        if note.struck:
-            struck[note.id] = note.struck
+        if standing.struck:
+            struck[note.id] = sorted(standing.struck)
+        if review_first and standing.text:
+            texts[note.id] = standing.text
     rows.sort()
     header = _Header(
         marks=reading.marks,
         newest=reading.newest,
         rows=len(rows),
         struck=struck,
-        newer=dict(reading.projection.newer),
-        last_run=max((run.at for run in reading.projection.runs.values() if run.at), default=""),
+        newer=dict(memory.newer),
+        last_run=max((run.at for run in memory.runs.values() if run.at), default=""),
+        root=memory.root,
+        vaults=sorted(memory.vaults),
+        review_first=review_first,
+        texts=texts,
     )
     body = b"".join(rows)
     head = msgspec.msgpack.encode(header)
@@ -284,11 +365,11 @@ def load_gate(path: Path) -> Gate | None:
 def current_gate(journal: Journal, path: Path | None) -> tuple[Gate, bool]:
     """A gate that knows every line on disk, and whether it had to be built anew (then the caller may save it)."""
     gate = load_gate(path) if path else None
-    if gate is not None:
+    if gate is not None and gate.fits(trusted_root(journal.state), journal.vaults):
         tail = journal.since(gate.marks)
         if tail.valid and gate.extend(tail):
             return gate, False
-    gate, _ = build_gate(journal.read(Memory))
+    gate, _ = build_gate(journal.read(memory_of(journal)))
     return gate, True
 
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from vir_core.contract import Trust
 from vir_core.memory.facts import Memory, NoteState
-from vir_core.memory.trust import SERVED, trust_of
 from vir_core.vault import Seen, SeenFile
 
 # Fewer than this many may vanish together in a small vault before we stop to ask: a tenth of twelve notes is one.
@@ -45,11 +44,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     vanished: frozenset[str]
 
     def served(self, memory: Memory) -> dict[str, SeenFile]:
-        """The notes that an answer may hold, with the file each is read from."""
+        """The notes that an answer may hold today, with the file each is read from."""
         return {
-            note: file
-            for note, file in self.present.items()
-            if note not in self.textless and trust_of(memory.notes[note]) in SERVED
+            note: file for note, file in self.present.items() if note not in self.textless and not memory.withheld(note)
         }
 
 
@@ -82,7 +79,7 @@ def observe(
     """What the walk `seen` says about every note in `memory`, as `take_census` and note by note. `has_text` tells whether a
     text has arrived (`None`: all have)."""
     written = {note.id: note for note in memory.notes.values() if note.written is not None}
-    census = take_census({id: trust_of(note) for id, note in written.items()}, seen, before)
+    census = take_census({id: memory.trust(note) for id, note in written.items()}, seen, before)
     present: dict[str, SeenFile] = {}
     copies: dict[str, tuple[SeenFile, ...]] = {}
     edited: set[str] = set()

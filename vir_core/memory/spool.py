@@ -147,6 +147,7 @@ def _is_due(promise: Promise, memory: Memory) -> bool:
     note = memory.notes.get(promise.note)
     if note is None or note.written is None:
         return False
+    archived = memory.standing(note).archived
     if promise.kind == "move":
-        return note.archived
-    return note.written.text == promise.line and not note.archived
+        return archived
+    return note.written.text == promise.line and not archived

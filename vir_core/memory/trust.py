@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
 
 from msgspec import Struct
 
 from vir_core.contract import Trust
-from vir_core.memory.facts import NoteState
+from vir_core.memory.standing import Standing, Verdict
 
 SERVED: frozenset[Trust] = frozenset({"unreviewed", "verified", "edited"})
 
@@ -38,23 +37,25 @@ PLAIN: dict[Trust, str] = {
 }
 """The five states a person sees, by the value on the wire."""
 
-Verdict = Literal["none", "approved", "rejected"]
-
 
 class TrustFacts(Struct, frozen=True):
-    """`words_match` is whether the words on disk are those that were approved; it matters only for an approved note."""
+    """`words_match` is whether the words on disk are those that were approved; it matters only for an approved note.
+    `disputed`: a verdict that withholds and one that admits did not know of each other. `review_first`: nothing is served
+    before a person approved it."""
 
     verdict: Verdict
     holds: frozenset[str]
     words_match: bool = True
+    disputed: bool = False
+    review_first: bool = False
 
 
 def trust(facts: TrustFacts) -> Trust:
     """The one rule. A final reject outranks every hold, and a hold that says *stop* outranks one that says *put away*;
-    lifting a hold therefore restores what was there before it."""
-    if facts.verdict == "rejected":
+    lifting a hold therefore restores what was there before it. Verdicts in dispute stop a note until a person looks again."""
+    if facts.verdict == "rejected" and not facts.disputed:
         return "rejected"
-    if facts.holds & {"suspended", "unknown_act"}:
+    if facts.disputed or facts.holds & {"suspended", "unknown_act"}:
         return "suspended"
     if "superseded" in facts.holds:
         return "superseded"
@@ -66,21 +67,28 @@ def trust(facts: TrustFacts) -> Trust:
         return "proposed"
     if facts.verdict == "approved":
         return "verified" if facts.words_match else "edited"
-    return "unreviewed"
+    return "proposed" if facts.review_first else "unreviewed"
+
+
+def trust_on(standing: Standing, day: str, *, words: str = "", review_first: bool = False) -> Trust:
+    """Trust of what stands so on a day (YYYY-MM-DD). `words` is the content digest of its file, empty when nobody looked."""
+    holds = standing.holds
+    if standing.successor and day >= standing.ends:
+        holds = holds | {"superseded"}
+    return trust(
+        TrustFacts(
+            verdict=standing.verdict,
+            holds=holds,
+            words_match=not words or words in standing.approved,
+            disputed=standing.disputed,
+            review_first=review_first,
+        )
+    )
 
 
 def stronger(one: Trust, other: Trust) -> Trust:
     """What two facts that each lead to one of these values lead to together."""
     return one if STRONGEST.index(one) <= STRONGEST.index(other) else other
-
-
-def holds_of(note: NoteState) -> frozenset[str]:
-    return frozenset([*note.holds, *(("archived",) if note.archived else ())])
-
-
-def trust_of(note: NoteState) -> Trust:
-    """Trust of a note as the journal alone knows it."""
-    return trust(TrustFacts(verdict="none", holds=holds_of(note)))
 
 
 def counted(trusts: Collection[Trust]) -> dict[str, int]:

@@ -5,6 +5,7 @@ was left out and why. Ranking is pure; the disk is reached only through what the
 from vir_core.search.answering import (
     Answer,
     Current,
+    Files,
     GateLookup,
     GateRow,
     Locate,
@@ -17,7 +18,7 @@ from vir_core.search.answering import (
 )
 from vir_core.search.query import query
 from vir_core.search.ranking import Ranked, rank
-from vir_core.search.reader import keep_readers
+from vir_core.search.reader import keep_readers, warm_reader
 from vir_core.search.scan import Scan
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
@@ -25,6 +26,7 @@ from vir_core.search.terms import question_terms
 __all__ = [
     "Answer",
     "Current",
+    "Files",
     "GateLookup",
     "GateRow",
     "Locate",
@@ -41,4 +43,5 @@ __all__ = [
     "question_terms",
     "rank",
     "snippet",
+    "warm_reader",
 ]

@@ -51,8 +51,8 @@ class Source(Protocol):
 
 
 class GateRow(Protocol):
-    """`reason` says why a note is withheld; `approved` is the beginning of the words digest a person approved, or empty;
-    `struck` are the lessons taken out of the note."""
+    """`reason` says why a note is withheld; `approved` is the beginning of the words digest a person approved, or empty, and
+    `body` that of the digest of the body these words lay in; `struck` are the lessons taken out of the note."""
 
     @property
     def served(self) -> bool: ...
@@ -65,11 +65,17 @@ class GateRow(Protocol):
     @property
     def project(self) -> str: ...
     @property
+    def body(self) -> str: ...
+    @property
     def struck(self) -> frozenset[str]: ...
 
 
 class GateLookup(Protocol):
-    def row(self, note: str, /) -> GateRow | None: ...
+    """`review_first`: of a note that was edited since it was approved, the approved text is shown."""
+
+    def row(self, note: str, as_of: str = "", /) -> GateRow | None: ...
+    @property
+    def review_first(self) -> bool: ...
 
 
 class Located(Struct, frozen=True, kw_only=True):
@@ -96,10 +102,27 @@ or not to be told from a copy."""
 Reread = Callable[[str], Current | None]
 """Path to what the file says now; `None` when it cannot be read as a note."""
 
+ApprovedText = Callable[[str], Current | None]
+"""Note id to the text a person approved; `None` when it is not here."""
+
+
+def _no_text(note: str) -> Current | None:
+    del note
+    return None
+
+
+class Files(Struct, frozen=True, kw_only=True):
+    """How an answer looks at the notes it would show."""
+
+    locate: Locate
+    reread: Reread
+    approved: ApprovedText = _no_text
+
 
 class Wanted(Struct, frozen=True, kw_only=True):
     """What an answer may hold. Empty filters let everything through; `projects` are ids, `since` the earliest date,
-    `trusts` what must hold for the words on disk now. `scope` are the projects this process may read, `None` all: it is no
+    `trusts` what must hold for the words on disk now, `as_of` the day on which a note must hold in the world (empty:
+    today). `scope` are the projects this process may read, `None` all: it is no
     filter but a wall, and what lies behind it is not even counted."""
 
     limit: int = 8
@@ -108,6 +131,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     since: str = ""
     trusts: frozenset[Trust] = frozenset()
+    as_of: str = ""
     scope: frozenset[str] | None = None
 
     @property
@@ -125,7 +149,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 class Shown(Struct, frozen=True, kw_only=True):
     """One hit. `score` compares within one answer only; `trust` is what holds for the words on disk now;
-    `struck` are the lessons of the note that must not be shown with it."""
+    `struck` are the lessons of the note that must not be shown with it;
+    `as_approved` says that these are the words a person approved, and those on disk must not be shown."""
 
     note: str
     block: str
@@ -142,6 +167,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     snippet: str
     terms: tuple[str, ...]
     struck: frozenset[str]
+    as_approved: bool = False
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -151,9 +177,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     excluded: dict[str, int]
 
 
-def answer(
-    question: str, source: Source, gate: GateLookup, wanted: Wanted, *, locate: Locate, reread: Reread
-) -> Answer:
+def answer(question: str, source: Source, gate: GateLookup, wanted: Wanted, files: Files) -> Answer:
     """The best notes for a question, one passage each. Raises what `source` raises (`IndexUnusable`)."""
     terms = question_terms(question)
     if wanted.limit < 1 or wanted.nowhere or not (terms.words or terms.idents):
@@ -170,20 +194,18 @@ def answer(
         )
         return rank(terms, found), found.complete
 
-    return sift(ranked, gate, wanted, locate=locate, reread=reread)
+    return sift(ranked, gate, wanted, files)
 
 
 def sift(
     ranked: Callable[[int], tuple[list[Ranked], bool]],
     gate: GateLookup,
     wanted: Wanted,
-    *,
-    locate: Locate,
-    reread: Reread,
+    files: Files,
 ) -> Answer:
     """What may be shown of a ranking, one passage a note. `ranked` is asked for a number of passages and says whether that
     was all there is; whatever is dropped is made up for from further down, until `MOST_FETCH` passages were looked at."""
-    sieve = _Sieve(gate, wanted, locate, reread)
+    sieve = _Sieve(gate, wanted, files)
     fetch = max(LEAST_FETCH, wanted.limit * FETCH_FACTOR)
     while True:
         some, complete = ranked(fetch)
@@ -196,11 +218,12 @@ def sift(
 class _Sieve:
     """Decides note by note and remembers, so that a second, longer fetch asks the disk nothing twice."""
 
-    def __init__(self, gate: GateLookup, wanted: Wanted, locate: Locate, reread: Reread) -> None:
+    def __init__(self, gate: GateLookup, wanted: Wanted, files: Files) -> None:
         self._gate = gate
         self._wanted = wanted
-        self._locate = locate
-        self._reread = reread
+        self._locate = files.locate
+        self._reread = files.reread
+        self._approved = files.approved
         self._located: dict[str, Located | None] = {}
         self._current: dict[str, Current | None] = {}
         self.excluded: Counter[str] = Counter()
@@ -215,7 +238,7 @@ class _Sieve:
             match = one.match
             if match.note in done:
                 continue
-            row = self._gate.row(match.note)
+            row = self._gate.row(match.note, self._wanted.as_of)
             if self._behind_the_wall(row):
                 done.add(match.note)
             elif row is None or not row.served:
@@ -248,7 +271,9 @@ class _Sieve:
         located = self._located[note]
         if located is None:
             return "absent"
-        if located.unchanged:
+        # Whether approved words still stand is asked of the words: what the index last read may be an edit.
+        sure = row.trust != "verified" or bool(row.body and match.digest.startswith(row.body))
+        if located.unchanged and sure:
             return _shown(one, located.path, row, row.trust, match.text)
         if note not in self._current:
             self._current[note] = self._reread(located.path)
@@ -256,13 +281,18 @@ class _Sieve:
         text = current.blocks.get(match.anchor) if current else None
         if current is None or not text:
             return "changed"
-        trust = row.trust
+        trust, as_approved = row.trust, False
         if trust == "verified" and not current.words(match.category).startswith(row.approved):
-            trust = "edited"
-        return _shown(one, located.path, row, trust, text)
+            trust, as_approved = "edited", self._gate.review_first
+            if as_approved:
+                before = self._approved(note)
+                text = before.blocks.get(match.anchor) if before else None
+                if not text:
+                    return "proposed"
+        return _shown(one, located.path, row, trust, text, as_approved=as_approved)
 
 
-def _shown(one: Ranked, path: str, row: GateRow, trust: Trust, text: str) -> Shown:
+def _shown(one: Ranked, path: str, row: GateRow, trust: Trust, text: str, *, as_approved: bool = False) -> Shown:
     match: Match = one.match
     return Shown(
         note=match.note,
@@ -280,4 +310,5 @@ def _shown(one: Ranked, path: str, row: GateRow, trust: Trust, text: str) -> Sho
         snippet=snippet(text, one.terms),
         terms=one.terms,
         struck=row.struck,
+        as_approved=as_approved,
     )

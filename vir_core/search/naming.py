@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from vir_core.index import Match
-from vir_core.search.answering import Answer, GateLookup, Locate, Reread, Source, Wanted, sift
+from vir_core.search.answering import Answer, Files, GateLookup, Source, Wanted, sift
 from vir_core.search.ranking import Ranked
 
 _ORDER = ("summary", "lesson", "context")
 
 
-def named(
-    id: str, source: Source, gate: GateLookup, wanted: Wanted, *, locate: Locate, reread: Reread
-) -> Answer | None:
+def named(id: str, source: Source, gate: GateLookup, wanted: Wanted, files: Files) -> Answer | None:
     """The one note; an empty answer when it is withheld or gone; `None` when nothing here has this id, so that the words
     are a question like any other. Filters other than the scope do not apply: who has the id means that note."""
-    unfiltered = Wanted(limit=min(1, wanted.limit), scope=wanted.scope)
+    unfiltered = Wanted(limit=min(1, wanted.limit), as_of=wanted.as_of, scope=wanted.scope)
     if id[0] == "l":
         matches = source.passages(blocks=(id,))
         if not matches:
             return None
     else:
-        row = gate.row(id)
+        row = gate.row(id, wanted.as_of)
         if row is None or (wanted.scope is not None and row.project not in wanted.scope):
             return None
         if not row.served:
@@ -30,7 +28,7 @@ def named(
         matches = source.passages(notes=(id,))
         if not matches:
             return Answer(hits=(), excluded={"absent": 1})
-    return sift(lambda _: (as_ranked(matches), True), gate, unfiltered, locate=locate, reread=reread)
+    return sift(lambda _: (as_ranked(matches), True), gate, unfiltered, files)
 
 
 def as_ranked(matches: Collection[Match]) -> list[Ranked]:

@@ -34,10 +34,10 @@ def query(request: QueryRequest) -> QueryReply:
 
     def ask(source: Source, gate: Gate) -> Answer:
         if _ID.fullmatch(text):
-            found = named(text, source, gate, wanted, locate=reader.locate, reread=reader.reread)
+            found = named(text, source, gate, wanted, reader.files(gate))
             if found is not None:
                 return found
-        return answer(text, source, gate, _chosen(wanted, gate), locate=reader.locate, reread=reader.reread)
+        return answer(text, source, gate, _chosen(wanted, gate), reader.files(gate))
 
     found, degraded = reader.over(ask)
     return replied("query", request, reader, found, degraded, started=started, text=request.text)
@@ -105,14 +105,7 @@ def _chosen(wanted: Wanted, gate: Gate) -> Wanted:
 
 def _hit(shown: Shown, reader: Reader, full: bool) -> Hit:
     category: Category = shown.category  # pyright: ignore[reportAssignmentType]
-    text = ""
-    if full:
-        current = reader.reread(shown.path)
-        text = (
-            ""
-            if current is None
-            else "\n\n".join(words for block, words in current.blocks.items() if block not in shown.struck)
-        )
+    text = _whole(shown, reader) if full else ""
     return Hit(
         id=shown.note,
         type="note",
@@ -129,3 +122,11 @@ def _hit(shown: Shown, reader: Reader, full: bool) -> Hit:
         block=shown.block,
         text=text,
     )
+
+
+def _whole(shown: Shown, reader: Reader) -> str:
+    """The note's own words, without lessons that were taken out of it."""
+    current = reader.text(reader.gate().approved_text(shown.note)) if shown.as_approved else reader.reread(shown.path)
+    if current is None:
+        return ""
+    return "\n\n".join(words for block, words in current.blocks.items() if block not in shown.struck)

@@ -6,15 +6,17 @@ import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from os import environ
+from pathlib import Path
 from typing import TypeVar
 
 from vir_core import __version__
 from vir_core.contract import RequestError
 from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
-from vir_core.journal import Journal, Texts
+from vir_core.journal import Journal, JournalError, Texts
 from vir_core.machine import MachineError, try_hold
-from vir_core.memory import Gate, Memory, build_gate, current_gate, is_project_id, observe
-from vir_core.search.answering import Current, Located, Source
+from vir_core.memory import Gate, build_gate, current_gate, is_project_id, memory_of, observe, trusted_root
+from vir_core.search.answering import Current, Files, Located, Source
 from vir_core.search.scan import Scan
 from vir_core.vault import (
     SEEN,
@@ -22,6 +24,8 @@ from vir_core.vault import (
     SeenTable,
     Standing,
     Vault,
+    VaultError,
+    find_vault,
     look_at,
     note_words,
     parse,
@@ -87,7 +91,7 @@ class Reader:
     def gate(self) -> Gate:
         """A gate that knows every line on disk now."""
         with self._lock:
-            if self._gate is not None:
+            if self._gate is not None and self._gate.fits(trusted_root(self.state), self.journal.vaults):
                 tail = self.journal.since(self._gate.marks)
                 if tail.valid and self._gate.extend(tail):
                     return self._gate
@@ -103,7 +107,7 @@ class Reader:
         if known is not None and known[0] == lines:
             return known[1]
         names: dict[str, str] = {}
-        for note in self.journal.read(Memory).projection.notes.values():
+        for note in self.journal.read(memory_of(self.journal)).projection.notes.values():
             if note.written is not None and note.written.project not in names:
                 text = self.texts.get(note.written.text)
                 if text is not None:
@@ -137,19 +141,31 @@ class Reader:
                 return Located(path=candidate, size=file.size, mtime_ns=file.mtime_ns, unchanged=file.body == digest)
         return None
 
+    def files(self, gate: Gate) -> Files:
+        """How an answer under this gate looks at the notes."""
+        return Files(locate=self.locate, reread=self.reread, approved=lambda note: self.text(gate.approved_text(note)))
+
     def reread(self, path: str) -> Current | None:
         """What the file says now; `None` when it is gone between two looks."""
         try:
             content = self.vault.absolute(path).read_bytes()
         except OSError:
             return None
+        return self._current(content)
+
+    def text(self, digest: str) -> Current | None:
+        """The words of a text that vir keeps; `None` when it is not here."""
+        text = self.texts.get(digest) if digest else None
+        return None if text is None else self._current(b"---\n---\n" + text.body)
+
+    def _current(self, content: bytes) -> Current:
         note = parse(content, self.vault.config.prefix)
         blocks = {block or kind: words for block, kind, words in passage_texts(note)}
         return Current(blocks=blocks, words=lambda category: note_words(note, category))
 
     def _save_gate(self) -> None:
         """A gate that had to be built is kept for the next reader, when its writer is not just now at it."""
-        reading = self.journal.read(Memory)
+        reading = self.journal.read(memory_of(self.journal))
         _, content = build_gate(reading)
         self.journal.save_checkpoint(reading, {GATE: content})
 
@@ -161,7 +177,7 @@ class Reader:
             if held is None:
                 return False
             with held:
-                memory = self.journal.read(Memory).projection
+                memory = self.journal.read(memory_of(self.journal)).projection
                 seen = walk(self.vault, SeenTable.load(self.state, self.vault.root))
                 bring_up_to_date(self.vault, memory, observe(memory, seen, {}), index, anew=True)
         except (MachineError, IndexUnusable, OSError):
@@ -173,7 +189,7 @@ class Reader:
         """Everything read from the history and the note files, in memory."""
         known, now = self._scan, time.monotonic()
         if known is None or known[1] != gate.marks.lines or now - known[0] > SCAN_AGAIN:
-            reading = self.journal.read(Memory)
+            reading = self.journal.read(memory_of(self.journal))
             seen = walk(self.vault, SeenTable())
             observation = observe(reading.projection, seen, {}, self.texts.has)
             places = {note: file.path for note, file in observation.present.items()}
@@ -242,3 +258,15 @@ def reader_of(vault: Vault) -> Reader:
     if _kept:
         _readers[str(vault.base)] = reader
     return reader
+
+
+def warm_reader() -> None:
+    """Opens the vault that a request without one would mean, and everything that its first question needs; nothing when
+    there is none. What is wrong with it is said to whoever asks."""
+    from vir_core.search.terms import question_terms
+
+    try:
+        reader = reader_of(find_vault("", environ, Path.cwd()))
+        reader.over(lambda source, _: source.search(question_terms("warm"), 1))
+    except (VaultError, MachineError, JournalError, OSError):
+        return

@@ -1,12 +1,13 @@
 """What coding agents left on disk, read: where the transcripts are, who drove each, the turns in them, which files are one
 session, which project it belongs to, and the condensed and scrubbed text that alone may go on to a distiller. Nothing here
-writes but the survey's own cache, and a broken line never costs the rest of its file."""
+writes but the survey's own cache and the copies a person asked for, and a broken line never costs the rest of its file."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vir_core.transcripts.archive import Archive, Copy
     from vir_core.transcripts.automated import with_automated
     from vir_core.transcripts.condensing import Condensed, CondensedTurn, condense
     from vir_core.transcripts.explain import TellingLine, telling_lines
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
     from vir_core.transcripts.project import Project, named_project, normal_path, project_of
     from vir_core.transcripts.provenance import NOT_THE_PERSON
-    from vir_core.transcripts.reading import Transcript, read_thread, read_turns
+    from vir_core.transcripts.reading import Transcript, read_thread, read_turns, usage_of
     from vir_core.transcripts.scrub import scrub_all
     from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
     from vir_core.transcripts.surveying import Survey, survey
@@ -24,8 +25,10 @@ __all__ = [
     "HUMAN_PROMPTS",
     "HUMAN_WORDS",
     "NOT_THE_PERSON",
+    "Archive",
     "Condensed",
     "CondensedTurn",
+    "Copy",
     "Found",
     "Lineage",
     "NotASession",
@@ -50,6 +53,7 @@ __all__ = [
     "scrub_all",
     "survey",
     "telling_lines",
+    "usage_of",
     "with_automated",
 ]
 
@@ -59,8 +63,10 @@ _HOME = {
     "HUMAN_PROMPTS": "turns",
     "HUMAN_WORDS": "turns",
     "NOT_THE_PERSON": "provenance",
+    "Archive": "archive",
     "Condensed": "condensing",
     "CondensedTurn": "condensing",
+    "Copy": "archive",
     "Found": "finding",
     "Lineage": "lineage",
     "NotASession": "session",
@@ -85,6 +91,7 @@ _HOME = {
     "scrub_all": "scrub",
     "survey": "surveying",
     "telling_lines": "explain",
+    "usage_of": "reading",
     "with_automated": "automated",
 }
 

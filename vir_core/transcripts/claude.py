@@ -1,4 +1,4 @@
-"""Claude Code's transcript lines: read into facts, and into turns."""
+"""Claude Code transcripts summed up: feeds on lines and counts what was said, by whom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import islice
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
@@ -17,20 +17,24 @@ from vir_core.transcripts.claude_lines import (
     KNOWN,
     MACHINE_ORIGINS,
     NOTHING,
+    REFUSALS,
     Attachment,
     Block,
     Message,
     Record,
     Used,
     WorktreeState,
+    answers_in,
     block_text,
     blocks_of,
     fork_of,
+    is_refusal,
     one_record,
     origin_of,
     read_user_text,
     records_of,
     without_injected,
+    words_of_refusal,
 )
 from vir_core.transcripts.lines import Block as Lines
 from vir_core.transcripts.lines import lines_of
@@ -46,26 +50,17 @@ from vir_core.transcripts.provenance import (
 )
 from vir_core.transcripts.session import SessionFacts, Usage
 from vir_core.transcripts.stamps import exact, utc
-from vir_core.transcripts.tools import call_text, result_text, spilled_to
-from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn, TurnKind
-
-__all__ = ["ClaudeFacts", "ClaudeState", "ClaudeTurns", "read_user_text"]
+from vir_core.transcripts.turns import TurnKind
 
 UUIDS_KEPT = 4
 REMEMBERED = 150_000
 """Records whose ids are remembered to count a repeated one once; twice as many at most, some 40 MB. A repeat from further
 back counts again."""
-INJECTED_CAP = 2_000
-"""Characters kept of injected text: nobody distils it, a reader may want to see what it was."""
 COMPARED = 20_000
 """Characters of a prompt that are looked at to tell it from another."""
 
+
 _whole_uuid = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z", re.IGNORECASE)
-_said = re.compile(r"the user said:\s*(.*)\Z", re.DOTALL)
-_answered = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
-_refused = "The user doesn't want to proceed"
-_plan_refused = "The agent proposed a plan that was rejected"
-_REFUSED = (b"doesn't want to proceed", b"doesn\\u0027t want to proceed", b"plan that was rejected")
 
 
 class Prompt(Struct, array_like=True):
@@ -544,7 +539,7 @@ class ClaudeFacts:
         if result and not result.startswith(b'"'):
             return False
         said = bytes(record.message.content) if record.message is not None else b""
-        if any(words in said for words in _REFUSED):
+        if any(words in said for words in REFUSALS):
             return True
         return bool(self.state.questions) and any(call.encode() in said for call in self.state.questions)
 
@@ -554,14 +549,13 @@ class ClaudeFacts:
         text = clean(loose.text_in(block.content))
         text = without_injected(text).strip()
         asked = block.tool_use_id in self.state.questions or bytes(record.toolUseResult).startswith(b'{"questions"')
-        if asked and (answer := _answers(record.toolUseResult, text)):
+        if asked and (answer := answers_in(record.toolUseResult, text)):
             self.state.answered += 1
             self.state.seen.words += 1
             return "answer", answer
-        if not text.startswith((_refused, _plan_refused)):
+        if not is_refusal(text):
             return None
-        said = _said.search(text)
-        words = said[1].strip() if said else ""
+        words = words_of_refusal(text)
         # "The user wants to clarify" is the interface's own sentence; the person's words come as the next prompt.
         if not words or words.startswith("The user wants to clarify"):
             return "interrupt", ""
@@ -599,9 +593,6 @@ class ClaudeFacts:
             elif not queued.side:
                 late.append(queued)
         return late
-
-    def usage_by_answer(self) -> dict[str, Used]:
-        return self.state.used
 
     def facts(self, path: str) -> SessionFacts:
         state = self.state
@@ -681,137 +672,13 @@ class ClaudeFacts:
         return "", named, ""
 
 
-class ClaudeTurns(ClaudeFacts):
-    """The facts of a file, and its turns."""
-
-    _keeps_results = True
-
-    def __init__(self, layout: str, stem: str, folder_session: str) -> None:
-        super().__init__(layout, stem, folder_session)
-        self._turns: list[tuple[bool, Turn]] = []
-        self._tools: dict[str, str] = {}
-        self._message = ""
-        self._spoken: set[tuple[str, int]] = set()
-        self._ids: dict[str, int] = {}
-        self._retracted: set[str] = set()
-
-    def turns(self, facts: SessionFacts) -> tuple[Turn, ...]:
-        """Turns of the main thread in file order; of a subagent's file all of them. What reads like a prompt in a file
-        no person drove is a task."""
-        late = self._late_queued()
-        rows = list(self._turns)
-        for queued in reversed(late):
-            turn = Turn(id=queued.id, kind="queued", text=queued.text, at=queued.at, evidence="typed while busy")
-            rows.insert(queued.place, (queued.side, turn))
-        whole = facts.driver in ("subagent", "workflow", "compaction")
-        kept = [turn for side, turn in rows if whole or not side]
-        if self._retracted:
-            kept = [turn for turn in kept if turn.kind != "assistant" or turn.id not in self._retracted]
-        if facts.driver in NOT_THE_PERSON:
-            kept = [_as_task(turn) for turn in kept]
-        return tuple(kept)
-
-    def _turns_so_far(self) -> int:
-        return len(self._turns)
-
-    def _kept_words(self, text: str) -> str:
-        return text
-
-    def _keep(self, record: Record, side: bool, kind: TurnKind, text: str, *, evidence: str = "") -> None:
-        if kind == "injected":
-            text = text[:INJECTED_CAP]
-        elif kind == "interrupt" and self._turns and self._turns[-1][1].kind == "interrupt":
-            return  # a refused call and the line that says so are one
-        self._add(record, side, kind, text, evidence=evidence)
-
-    def _add(
-        self,
-        record: Record,
-        side: bool,
-        kind: TurnKind,
-        text: str,
-        *,
-        tool: str = "",
-        call: str = "",
-        evidence: str = "",
-    ) -> None:
-        ident = record.uuid or f"#{self.state.records}"
-        n = self._ids[ident] = self._ids.get(ident, 0) + 1
-        if n > 1:
-            ident = f"{ident}:{n}"
-        turn = Turn(id=ident, kind=kind, text=text, at=utc(record.timestamp), tool=tool, call=call, evidence=evidence)
-        self._turns.append((side, turn))
-        self._message = ""
-
-    def _system(self, record: Record) -> None:
-        super()._system(record)
-        if len(record.retractedMessageUuids):
-            # The model took these answers back; the file keeps them.
-            retracted = loose.sequence(loose.value_of(record.retractedMessageUuids))
-            self._retracted.update(uuid for uuid in retracted if isinstance(uuid, str))
-
-    def _assistant(self, record: Record, message: Message, side: bool) -> None:
-        super()._assistant(record, message, side)
-        if record.isApiErrorMessage or message.model == "<synthetic>":
-            return
-        for block in blocks_of(message):
-            if block.type == "text" and block.text and block.text.strip():
-                self._say(record, side, message.id or "", clean(block.text).strip())
-            elif block.type in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                name = clean(block.name or "")
-                self._tools[block.id or ""] = name
-                shown = clean(call_text(name, loose.mapping(loose.value_of(block.input))))
-                self._add(record, side, "tool_call", shown, tool=name, call=block.id or "")
-
-    def _say(self, record: Record, side: bool, message: str, text: str) -> None:
-        said = (message, hash(text))
-        if message and said in self._spoken:
-            return
-        self._spoken.add(said)
-        if message and message == self._message:
-            _, last = self._turns[-1]
-            self._turns[-1] = (side, msgspec.structs.replace(last, text=f"{last.text}\n\n{text}"))
-            return
-        self._add(record, side, "assistant", text)
-        self._message = message
-
-    def _results(self, record: Record, side: bool) -> None:
-        words = not side and self._may_hold_words(record)
-        for block in blocks_of(record.message):
-            if block.type == "tool_result":
-                self._result(record, side, block, words=words)
-            elif text := block_text(block).strip():
-                said = read_user_text(clean(text))
-                # A text beside a result is the interface speaking, but for the interrupt.
-                self._keep(record, side, said.kind if said.kind == "interrupt" else "injected", said.text)
-
-    def _result(self, record: Record, side: bool, block: Block, *, words: bool) -> None:
-        call = block.tool_use_id or ""
-        tool = self._tools.get(call, "")
-        if words and (given := self._count_words(record, block)):
-            kind, text = given
-            self._add(record, side, kind, text, tool=tool, call=call)
-            return
-        text = without_injected(clean(loose.text_in(block.content))).strip()
-        shown, failed = result_text(text)
-        kind: TurnKind = "error" if failed or block.is_error else "tool_result"
-        spilled = spilled_to(text)
-        self._add(record, side, kind, shown, tool=tool, call=call, evidence=f"whole in {spilled}" if spilled else "")
-
-    def _injected_attachment(self, record: Record) -> None:
-        found = loose.decode_as(Attachment, record.attachment)
-        if found is None or not len(found.content):
-            return
-        text = clean(loose.text_in(found.content)).strip()
-        if text:
-            self._keep(record, record.isSidechain is True, "injected", text, evidence=found.type or "attachment")
-
-
-def summed_usage(used: Iterable[Used], before: Usage = Usage()) -> Usage:  # noqa: B008  frozen
-    """The tokens of these answers, each once, on top of `before`."""
-    answers, fresh, written, cached, output = (
-        before.answers, before.fresh, before.written, before.cached, before.output,
-    )  # fmt: skip
+def summed_usage(used: Iterable[Used], *before: Usage) -> Usage:
+    """The tokens of these answers, each once, on top of those counted `before`."""
+    answers = sum(one.answers for one in before)
+    fresh = sum(one.fresh for one in before)
+    written = sum(one.written for one in before)
+    cached = sum(one.cached for one in before)
+    output = sum(one.output for one in before)
     for one in used:
         answers += 1
         fresh += one.input_tokens or 0
@@ -824,21 +691,3 @@ def summed_usage(used: Iterable[Used], before: Usage = Usage()) -> Usage:  # noq
 def _sameness(text: str) -> bytes:
     folded = " ".join(text[:COMPARED].split())
     return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def _as_task(turn: Turn) -> Turn:
-    return msgspec.structs.replace(turn, kind="task") if turn.kind in HUMAN_PROMPTS else turn
-
-
-def _answers(result: Raw, text: str) -> str:
-    """The person's choices and words, each under its question when there are several."""
-    given = loose.mapping(loose.mapping(loose.value_of(result) if len(result) else None).get("answers"))
-    pairs = [(str(question), loose.string(answer) or loose.text_of(answer)) for question, answer in given.items()]
-    if not pairs:
-        pairs = [
-            (question.replace('\\"', '"'), answer.replace('\\"', '"')) for question, answer in _answered.findall(text)
-        ]
-    pairs = [(clean(question), clean(answer).strip()) for question, answer in pairs if answer.strip()]
-    if len(pairs) == 1:
-        return pairs[0][1]
-    return "\n".join(f"{question}: {answer}" for question, answer in pairs)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from vir_core.text import clean
 from vir_core.transcripts import loose
 from vir_core.transcripts.lines import Block as Lines
 from vir_core.transcripts.lines import line_ends
@@ -49,6 +50,11 @@ _machine_openings = (
     "Unknown slash command: ",
     "Commands are in the form `/command [args]`",
 )
+_said = re.compile(r"the user said:\s*(.*)\Z", re.DOTALL)
+_answered = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
+_refused = "The user doesn't want to proceed"
+_plan_refused = "The agent proposed a plan that was rejected"
+REFUSALS = (b"doesn't want to proceed", b"doesn\\u0027t want to proceed", b"plan that was rejected")
 _slash = re.compile(r"/[A-Za-z][\w:.-]*\Z")
 _tag = re.compile(r"<(command-name|command-args|bash-input)>(.*?)</\1>", re.DOTALL)
 _shell_output = re.compile(r"</?bash-(?:stdout|stderr)>")
@@ -212,6 +218,31 @@ def origin_of(raw: Raw) -> str:
 def fork_of(raw: Raw) -> str:
     found = loose.decode_as(_Fork, raw) if len(raw) else None
     return (found.sessionId or "") if found else ""
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a result says that the person refused the call, or the plan."""
+    return text.startswith((_refused, _plan_refused))
+
+
+def words_of_refusal(text: str) -> str:
+    """What the person said when refusing; empty when nothing."""
+    said = _said.search(text)
+    return said[1].strip() if said else ""
+
+
+def answers_in(result: Raw, text: str) -> str:
+    """The person's choices and words, each under its question when there are several."""
+    given = loose.mapping(loose.mapping(loose.value_of(result) if len(result) else None).get("answers"))
+    pairs = [(str(question), loose.string(answer) or loose.text_of(answer)) for question, answer in given.items()]
+    if not pairs:
+        pairs = [
+            (question.replace('\\"', '"'), answer.replace('\\"', '"')) for question, answer in _answered.findall(text)
+        ]
+    pairs = [(clean(question), clean(answer).strip()) for question, answer in pairs if answer.strip()]
+    if len(pairs) == 1:
+        return pairs[0][1]
+    return "\n".join(f"{question}: {answer}" for question, answer in pairs)
 
 
 def layout_of(parts: tuple[str, ...]) -> tuple[str, str]:

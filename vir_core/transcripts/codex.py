@@ -1,8 +1,7 @@
-"""Codex rollout lines of every era: read into facts, and into turns."""
+"""Codex rollouts summed up: feeds on the lines of every era and counts what was said."""
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from zlib import crc32
 
@@ -11,12 +10,35 @@ from msgspec import Raw, Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
+from vir_core.transcripts.codex_lines import (
+    CALLS,
+    EVENTS,
+    ITEMS,
+    OUTPUTS,
+    SKIMMED,
+    USED_EVENTS,
+    WRAPPED,
+    Bare,
+    Git,
+    Info,
+    Message,
+    Payload,
+    Row,
+    Tokens,
+    content_of,
+    cwd_in,
+    id_in,
+    id_time,
+    read_request,
+    spawned_by,
+    whole_rows,
+    with_images,
+)
 from vir_core.transcripts.lines import Block, line_ends, lines_of
 from vir_core.transcripts.provenance import (
     MARKS_KEPT,
     MORE,
     NOT_THE_PERSON,
-    RECALLED_BLOCKS,
     CodexSignals,
     codex_driver,
     kept_marks,
@@ -25,142 +47,14 @@ from vir_core.transcripts.provenance import (
 )
 from vir_core.transcripts.session import SessionFacts, Usage
 from vir_core.transcripts.stamps import exact, utc
-from vir_core.transcripts.tools import call_text, output_text, patch_text
-from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn, TurnKind
+from vir_core.transcripts.turns import TurnKind
 
-NOTHING = Raw(b"")
 UUIDS_KEPT = 4
 REMEMBERED = 50_000
 """Messages remembered to find their echoes; an echo stands within a few lines of what it repeats."""
 _KNOWN = 1_000
 COMPARED = 20_000
 """Characters of a prompt that are looked at to tell it from another."""
-
-WRAPPED = frozenset({
-    "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record",
-    "inter_agent_communication", "inter_agent_communication_metadata", "context_window",
-})  # fmt: skip
-ITEMS = frozenset({
-    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
-    "local_shell_call", "web_search_call", "tool_search_call", "tool_search_output", "image_generation_call",
-    "ghost_snapshot", "agent_message", "compaction", "compaction_summary",
-})  # fmt: skip
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
-_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
-_SKIMMED = _OUTPUTS | {"reasoning"}
-EVENTS = frozenset({
-    "user_message", "agent_message", "item_completed", "item_started", "turn_aborted", "thread_rolled_back", "token_count",
-    "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break", "task_started", "task_complete",
-    "mcp_tool_call_begin", "mcp_tool_call_end", "entered_review_mode", "exited_review_mode", "guardian_assessment",
-    "exec_command_begin", "exec_command_end", "thread_goal_updated", "collab_agent_spawn_begin", "collab_agent_spawn_end",
-    "collab_agent_interaction_begin", "collab_agent_interaction_end", "collab_waiting_begin", "collab_waiting_end",
-    "collab_close_begin", "collab_close_end", "sub_agent_activity", "context_compacted", "patch_apply_begin",
-    "patch_apply_end", "thread_settings_applied", "thread_name_updated", "undo_completed", "error", "warning",
-    "stream_error", "image_generation_end", "view_image_tool_call", "dynamic_tool_call_request",
-    "dynamic_tool_call_response", "web_search_begin", "web_search_end", "plan_update", "turn_diff", "turn_started",
-    "turn_complete",
-})  # fmt: skip
-
-_request = re.compile(r"\A# Context from my IDE setup:.*?## My request for Codex:\s*", re.DOTALL)
-_injected_block = re.compile(
-    r"<(environment_context|user_instructions|permissions instructions|collaboration_mode|turn_aborted|multi_agent_mode"
-    r"|apps_instructions|skills_instructions|skill|subagent_notification|INSTRUCTIONS|"
-    + "|".join(RECALLED_BLOCKS)
-    + r")\b[^>]*>.*?</\1>\s*",
-    re.DOTALL,
-)
-_machine_openings = ("<", "# AGENTS.md instructions", "You are `/root`")
-_cwd = re.compile(r"<cwd>\s*(.*?)\s*</cwd>|^Current working directory: (.+)$", re.MULTILINE)
-_time_in_id = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-")
-
-
-class Message(Struct, gc=False):
-    """The item inside `item_completed`."""
-
-    type: str | None = None
-    id: str | None = None
-    content: Raw = NOTHING
-    phase: str | None = None
-
-
-class Payload(Struct, gc=False):
-    """What a wrapped line carries: a response item, an event, the head of a session or the context of a turn. One shape for all, so that a line is decoded once; what is nested stays undecoded until asked for. The
-    fields stand in the order in which they are written, which is the order in which the decoder looks for them."""
-
-    type: str | None = None
-    id: str | None = None
-    role: str | None = None
-    phase: str | None = None
-    name: str | None = None
-    message: str | None = None
-    content: Raw = NOTHING
-    arguments: Raw = NOTHING
-    call_id: str | None = None
-    input: Raw = NOTHING
-    output: Raw = NOTHING
-    action: Raw = NOTHING
-    item: Message | None = None
-    info: Raw = NOTHING
-    images: Raw = NOTHING
-    local_images: Raw = NOTHING
-    thread_name: str | None = None
-    turn_id: str | None = None
-    num_turns: int | None = None
-    cwd: str | None = None
-    session_id: str | None = None
-    timestamp: str | float | None = None
-    originator: str | None = None
-    cli_version: str | None = None
-    source: Raw = NOTHING
-    thread_source: str | None = None
-    parent_thread_id: str | None = None
-    forked_from_id: str | None = None
-    git: Raw = NOTHING
-
-
-class Row(Struct, gc=False):
-    """One line of the wrapped eras."""
-
-    timestamp: str | float | None = None
-    type: str | None = None
-    payload: Payload | None = None
-
-
-class _WholeRow(Struct, gc=False):
-    """A line of which nothing is missing, as nearly all are."""
-
-    timestamp: str
-    type: str
-    payload: Payload
-
-
-class Bare(Struct):
-    """One line of the bare era: the item itself, a marker, or the head of the file."""
-
-    type: str | None = None
-    record_type: str | None = None
-    id: str | None = None
-    timestamp: str | float | None = None
-    instructions: Raw = NOTHING
-    git: Raw = NOTHING
-
-
-class Git(Struct):
-    branch: str | None = None
-    repository_url: str | None = None
-
-
-class Tokens(Struct):
-    """Running totals of a session; `input_tokens` holds the cached ones as well."""
-
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_input_tokens: int = 0
-    output_tokens: int = 0
-
-
-class _Info(Struct):
-    total_token_usage: Tokens | None = None
 
 
 class Meta(Struct, array_like=True):
@@ -216,18 +110,6 @@ class CodexState(Struct, forbid_unknown_fields=True):
     spent: Usage = Usage()
 
 
-def read_request(text: str) -> tuple[TurnKind, str]:
-    """What a user message is: the words after an editor's context, or injected text of which nothing is left. A slash
-    command that reaches the transcript is a prompt file the person called; the built-in ones never get here."""
-    own = _request.sub("", text, count=1) if text.startswith("# Context") else text
-    own = (_injected_block.sub("", own) if "</" in own else own).strip()
-    if not own or own.startswith(_machine_openings):
-        return "injected", text.strip()
-    if own.startswith("# Context from my IDE setup"):
-        return "injected", own
-    return "prompt", own
-
-
 class CodexFacts:
     """Feeds on the lines of one rollout and sums them up; `CodexTurns` keeps the turns as well."""
 
@@ -245,7 +127,7 @@ class CodexFacts:
     def feed_block(self, block: Block) -> None:
         """Whole lines, each with its end. One call decodes them all when nothing is odd about any."""
         try:
-            rows = _whole_rows.decode_lines(block)
+            rows = whole_rows.decode_lines(block)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             rows = []
         if len(rows) != line_ends(block):
@@ -265,10 +147,10 @@ class CodexFacts:
             if skims and row.type == "response_item" and not state.inherited:
                 # Two lines of three, and all that facts want of them.
                 kind = row.payload.type
-                if kind in _CALLS:
+                if kind in CALLS:
                     state.seen.calls += 1
                     continue
-                if kind in _SKIMMED:
+                if kind in SKIMMED:
                     continue
             self._wrapped(row.type, row.timestamp, row.payload)
 
@@ -342,7 +224,7 @@ class CodexFacts:
             cli_version=found.cli_version or "",
             source=source,
             thread_source=found.thread_source or "",
-            parent=found.parent_thread_id or _spawned_by(source),
+            parent=found.parent_thread_id or spawned_by(source),
             forked_from=found.forked_from_id or "",
         )
         self._widen(state.meta.timestamp)
@@ -360,7 +242,7 @@ class CodexFacts:
         state = self.state
         if not state.inherited or state.meta is None:
             return
-        began, born = _id_time(turn_id or ""), _id_time(state.meta.id)
+        began, born = id_time(turn_id or ""), id_time(state.meta.id)
         if began and born:
             state.inherited = began < born
             return
@@ -389,7 +271,7 @@ class CodexFacts:
         if kind not in EVENTS:
             self._count_unknown(f"event_msg/{kind}")
             return
-        if kind not in _USED_EVENTS:
+        if kind not in USED_EVENTS:
             return
         state = self.state
         if kind in ("task_started", "turn_started"):
@@ -401,7 +283,7 @@ class CodexFacts:
         elif state.inherited:
             state.seen.copied += 1
         elif kind == "user_message":
-            self._ask("event", "", clean(_with_images(event)))
+            self._ask("event", "", clean(with_images(event)))
         elif kind == "agent_message":
             self._say("event", "", clean(event.message or ""), event.phase or "")
         elif kind == "item_completed":
@@ -417,7 +299,7 @@ class CodexFacts:
         if not raw or raw == self._info:
             return
         self._info = raw
-        found = loose.decode_as(_Info, raw)
+        found = loose.decode_as(Info, raw)
         total = found.total_token_usage if found else None
         if total is None:
             return
@@ -441,9 +323,9 @@ class CodexFacts:
 
     def _completed(self, item: Message) -> None:
         if item.type == "UserMessage":
-            self._ask("item", item.id or "", _content(item.content))
+            self._ask("item", item.id or "", content_of(item.content))
         elif item.type == "AgentMessage" and not self._is_known(item.id):
-            self._say("item", item.id or "", _content(item.content), item.phase or "")
+            self._say("item", item.id or "", content_of(item.content), item.phase or "")
 
     def _is_known(self, ident: str | None) -> bool:
         """Whether an answer of this id came through another channel; then its text need not be decoded to see that."""
@@ -464,25 +346,24 @@ class CodexFacts:
             return
         state = self.state
         if kind == "message" and item.role == "user" and not state.cwds:
-            self._find_cwd(_content(item.content))
+            self._find_cwd(content_of(item.content))
         if state.inherited:
             state.seen.copied += 1
             return
         if kind == "message":
             if item.role == "assistant" and not self._is_known(item.id):
-                self._say("response", item.id or "", _content(item.content), item.phase or "")
+                self._say("response", item.id or "", content_of(item.content), item.phase or "")
             elif item.role == "user":
                 self._echo(item)
-        elif kind in _CALLS:
+        elif kind in CALLS:
             state.seen.calls += 1
             self._call(kind, item)
-        elif kind in _OUTPUTS:
+        elif kind in OUTPUTS:
             self._output(item)
 
     def _find_cwd(self, text: str) -> None:
-        found = _cwd.search(text)
-        if found:
-            self.state.cwds[(found[1] or found[2]).strip()] = None
+        if cwd := cwd_in(text):
+            self.state.cwds[cwd] = None
 
     def _ask(self, channel: str, ident: str, text: str) -> None:
         kind, words = read_request(text)
@@ -499,7 +380,7 @@ class CodexFacts:
             # Another channel has the prompts: the echo adds nothing but injected text.
             self._later_echo(item)
             return
-        text = _content(item.content)
+        text = content_of(item.content)
         kind, words = read_request(text)
         if kind == "injected":
             if words:
@@ -609,7 +490,7 @@ class CodexFacts:
         seen.first_prompt = prompts[0].text[:200] if prompts else ""
         verdict = codex_driver(seen)
         human = [] if verdict.driver in NOT_THE_PERSON else prompts
-        ident = meta.id or meta.session_id or _id_in(self._stem)
+        ident = meta.id or meta.session_id or id_in(self._stem)
         parent = meta.parent
         if not parent and meta.session_id and meta.session_id != ident:
             parent = meta.session_id
@@ -643,120 +524,3 @@ class CodexFacts:
             marks=kept_marks(prompt.mark or MORE for prompt in prompts),
             usage=state.spent,
         )
-
-
-class CodexTurns(CodexFacts):
-    """The facts of a rollout, and its turns."""
-
-    _keeps_results = True
-
-    def __init__(self, stem: str) -> None:
-        super().__init__(stem)
-        self._turns: list[tuple[str, Turn]] = []  # channel (asked, echoed or empty), turn
-        self._tools: dict[str, str] = {}
-        self._taken: dict[str, int] = {}
-
-    def turns(self, facts: SessionFacts) -> tuple[Turn, ...]:
-        channel = "asked" if self.state.asked or self.state.rolled_back else "echoed"
-        kept = [turn for where, turn in self._turns if where in ("", channel)]
-        if facts.driver in NOT_THE_PERSON:
-            kept = [msgspec.structs.replace(turn, kind="task") if turn.kind in HUMAN_PROMPTS else turn for turn in kept]
-        return tuple(kept)
-
-    def _place_request(self, request: Request, channel: list[Request]) -> None:
-        super()._place_request(request, channel)
-        turn = Turn(id=channel[-1].id, kind=request.kind, text=request.text, at=request.at)
-        self._turns.append(("asked" if channel is self.state.asked else "echoed", turn))
-
-    def _keep(
-        self, kind: TurnKind, ident: str, text: str, *, evidence: str = "", tool: str = "", call: str = ""
-    ) -> None:
-        super()._keep(kind, ident, text, evidence=evidence, tool=tool, call=call)
-        ident = ident or (
-            f"#{self._answer_ordinal()}"
-            if kind == "assistant"
-            else f"{kind}:{call or self.state.lines}:{len(self._turns)}"
-        )
-        n = self._taken[ident] = self._taken.get(ident, 0) + 1
-        if n > 1:
-            ident = f"{ident}:{n}"
-        turn = Turn(id=ident, kind=kind, text=text, at=self._now(), tool=tool, call=call, evidence=evidence)
-        self._turns.append(("", turn))
-
-    def _later_echo(self, item: Payload) -> None:
-        kind, words = read_request(_content(item.content))
-        if kind == "injected" and words:
-            self._keep("injected", item.id or "", words[:2_000], evidence="injected")
-
-    def _call(self, kind: str, item: Payload) -> None:
-        name = clean(item.name or kind)
-        call = item.call_id or item.id or ""
-        self._tools[call] = name
-        if kind == "function_call":
-            given = loose.value_of(item.arguments) if len(item.arguments) else None
-            if isinstance(given, str):
-                given = loose.value_of(given.encode("utf-8", "replace"))
-            shown = call_text(name, loose.mapping(given))
-        elif kind == "custom_tool_call":
-            given = loose.string(loose.value_of(item.input)) if len(item.input) else ""
-            shown = patch_text(given) if "*** Begin Patch" in given else " ".join(given.split())[:400]
-        else:
-            shown = call_text("local_shell", loose.mapping(loose.value_of(item.action))) if len(item.action) else ""
-        self._keep("tool_call", item.id or "", clean(shown), tool=name, call=call)
-
-    def _output(self, item: Payload) -> None:
-        # Lists of blocks may hold pictures; a text or an object is decoded whole.
-        listed = bytes(memoryview(item.output)[:1]) == b"["
-        value = loose.text_in(item.output) if listed else loose.value_of(item.output) if len(item.output) else ""
-        text, failed = output_text(value)
-        call = item.call_id or ""
-        self._keep(
-            "error" if failed else "tool_result", item.id or "", clean(text), tool=self._tools.get(call, ""), call=call
-        )
-
-    def _roll_back(self, turns: int) -> None:
-        super()._roll_back(turns)
-        channel = "asked" if any(where == "asked" for where, _ in self._turns) else "echoed"
-        starts = [at for at, (where, _) in enumerate(self._turns) if where == channel]
-        if turns and starts:
-            cut = starts[max(0, len(starts) - turns)]
-            # The echo of a prompt is written just before its event.
-            while cut and self._turns[cut - 1][0]:
-                cut -= 1
-            del self._turns[cut:]
-
-
-def _content(raw: Raw) -> str:
-    return clean(loose.text_in(raw)).strip()
-
-
-def _with_images(event: Payload) -> str:
-    """The words, and a line for each picture that came with them: what it holds stays undecoded."""
-    pictures = 0
-    for raw in (event.images, event.local_images):
-        if len(raw) > 2:
-            pictures += len(loose.items_in(raw))
-    return "\n".join([event.message or "", *["[image]"] * pictures]) if pictures else event.message or ""
-
-
-def _id_time(ident: str) -> int:
-    """Milliseconds since 1970 in a UUIDv7; 0 for any other id."""
-    found = _time_in_id.match(ident.lower())
-    return int(found[1] + found[2], 16) if found else 0
-
-
-def _id_in(stem: str) -> str:
-    """The id at the end of `rollout-<local time>-<uuid>`; any other name as it is."""
-    return stem[-36:] if stem.startswith("rollout-") and len(stem) > 36 and stem[-36:].count("-") == 4 else stem
-
-
-def _spawned_by(source: object) -> str:
-    spawn = loose.mapping(loose.mapping(loose.mapping(source).get("subagent")).get("thread_spawn"))
-    return loose.string(spawn.get("parent_thread_id"))
-
-
-_USED_EVENTS = frozenset({
-    "user_message", "agent_message", "item_completed", "turn_aborted", "thread_rolled_back", "task_started", "turn_started",
-    "thread_name_updated", "token_count",
-})  # fmt: skip
-_whole_rows = msgspec.json.Decoder(_WholeRow)

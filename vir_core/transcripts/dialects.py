@@ -8,9 +8,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from vir_core.transcripts import loose
-from vir_core.transcripts.claude import ClaudeFacts, ClaudeState, ClaudeTurns
+from vir_core.transcripts.claude import ClaudeFacts, ClaudeState
 from vir_core.transcripts.claude_lines import KNOWN, NOTHING, layout_of
-from vir_core.transcripts.codex import ITEMS, WRAPPED, CodexFacts, CodexState, CodexTurns
+from vir_core.transcripts.claude_turns import ClaudeTurns
+from vir_core.transcripts.codex import CodexFacts, CodexState
+from vir_core.transcripts.codex_lines import ITEMS, WRAPPED
+from vir_core.transcripts.codex_turns import CodexTurns
 from vir_core.transcripts.session import Source
 
 Reader = ClaudeFacts | CodexFacts

@@ -11,12 +11,13 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.transcripts.lines import Block, LineReader, lines_of
-from vir_core.transcripts.session import NotASession, SessionFacts, Source, SourceFile
+from vir_core.transcripts.session import NotASession, SessionFacts, Source, SourceFile, Usage
 from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from vir_core.transcripts.claude_lines import Used
     from vir_core.transcripts.compressed import Unpacked
     from vir_core.transcripts.dialects import Reader
     from vir_core.transcripts.lineage import Thread
@@ -169,6 +170,34 @@ def read_thread(thread: Thread) -> Transcript:
     )
     title = spoken.title or next((facts.title for facts in reversed(thread.files) if facts.title), "")
     return Transcript(facts=whole, turns=tuple(turns), title=title)
+
+
+def usage_of(thread: Thread) -> Usage:
+    """The tokens that one session used, each answer of the API once, however many lines and files of the session repeat it.
+    A file that cannot be read now counts nothing."""
+    if len(thread.files) == 1:
+        return thread.speaker.usage
+    from vir_core.transcripts.claude import ClaudeFacts, summed_usage
+    from vir_core.transcripts.dialects import facts_reader
+
+    answers: dict[str, Used] = {}
+    counted: dict[str, Usage] = {}  # of rollouts, whose totals belong to one id: copies of it say the same or less
+    total = Usage()
+    for facts in thread.files:
+        try:
+            reader = _Reading(facts.path).whole(facts.source, facts_reader)
+        except (OSError, NotASession):
+            continue
+        if isinstance(reader, ClaudeFacts):
+            for key, used in reader.state.used.items():
+                before = answers.get(key)
+                if before is None or (before.output_tokens or 0) <= (used.output_tokens or 0):
+                    answers[key] = used
+            total = summed_usage((), total, reader.state.spent)
+        else:
+            mine, known = reader.state.spent, counted.get(facts.session, Usage())
+            counted[facts.session] = max(mine, known, key=lambda one: (one.answers, one.output))
+    return summed_usage(answers.values(), total, *counted.values())
 
 
 class _Reading:

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Literal
 
 from msgspec import Struct
 
+from vir_core.contract import Certainty, Driver, Source
+
 ACTIVE = timedelta(minutes=10)
-Source = Literal["claude", "codex"]
-Certainty = Literal["sure", "likely", "unsure"]
-Driver = Literal[
-    "human",
-    "plan_handoff",
-    "automated",
-    "headless",
-    "subagent",
-    "workflow",
-    "teammate",
-    "compaction",
-    "observer",
-    "internal",
-    "empty",
-]
 
 
 class Trouble(Struct, frozen=True):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import environ
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from vir_core import __version__
@@ -26,14 +27,23 @@ from vir_core.contract import Source as SourceName
 from vir_core.index import Index, passage_count
 from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
-from vir_core.memory import Census, Gate, Memory, Spool, counted, current_gate, take_census
+from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_of, take_census
 from vir_core.transcripts import Found, find
+from vir_core.upkeep.copies import archive_status
+from vir_core.upkeep.passes import LastPass, load_pass
 from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
 
 KEPT_DAYS = 30
-"""Days after which Claude Code deletes a transcript, by default."""
+"""Days after which Claude Code deletes a transcript that nobody touched, unless its settings say otherwise."""
 
 _SOON = 5
+
+
+class _Settings(Struct, frozen=True):
+    cleanupPeriodDays: int = KEPT_DAYS
+
+
+_cleanup = msgspec.json.Decoder(_Settings)
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -42,6 +52,7 @@ class Look(Struct, frozen=True, kw_only=True):
     vault: Vault | None
     standing: Standing | None
     gate: Gate | None
+    trusts: Mapping[str, Trust]
     seen: Seen | None
     census: Census | None
     textless: int
@@ -63,6 +74,7 @@ def doctor(request: DoctorRequest) -> DoctorReply:
         index=look.index,
         sources=look.sources,
         last_run=(look.gate.last_run or None) if look.gate else None,
+        archive=archive_status(look.vault) if look.vault else None,
         problems=tuple(find_problems(look)),
     )
 
@@ -197,13 +209,18 @@ def _source_problems(look: Look) -> Iterator[Problem]:
             fix="Name their folders with --claude-dir or --codex-dir.",
         )
     for source in look.sources:
-        oldest = source.oldest_days
-        if source.source == "claude" and oldest is not None and oldest >= KEPT_DAYS - _SOON:
-            yield Problem(
-                what="Claude Code is about to delete sessions that vir may not have read.",
-                why=f"The oldest is {oldest:.0f} days old; it deletes them after {KEPT_DAYS} unless told otherwise.",
-                fix="Run `vir_core run` now, or raise cleanupPeriodDays in ~/.claude/settings.json.",
-            )
+        if source.days_left is None or source.kept_days is None or source.days_left > _SOON:
+            continue
+        left = f"in {source.days_left:.0f} days" if source.days_left >= 1 else "any moment now"
+        yield Problem(
+            what=f"Claude Code deletes sessions that vir may not have read, the first {left}.",
+            why=f"{_files(source.waiting)} not read yet, and it deletes what nobody touched for {source.kept_days} days.",
+            fix=f"Run `vir_core run` now, or raise cleanupPeriodDays in {_settings(Path(source.path))}.",
+        )
+
+
+def _files(number: int) -> str:
+    return "1 session file is" if number == 1 else f"{number} session files are"
 
 
 def _notes(number: int) -> str:
@@ -224,7 +241,8 @@ def _copied(look: Look) -> list[tuple[SeenFile, ...]]:
 
 
 def _look(request: DoctorRequest) -> Look:
-    sources, troubles = _sources(request)
+    founds = _founds(request)
+    troubles = tuple((trouble.path, trouble.message) for _, _, _, found in founds for trouble in found.problems)
     try:
         vault = find_vault(request.vault, environ, Path.cwd())
     except VaultError as error:
@@ -232,11 +250,12 @@ def _look(request: DoctorRequest) -> Look:
             vault=None,
             standing=None,
             gate=None,
+            trusts={},
             seen=None,
             census=None,
             textless=0,
             index=None,
-            sources=sources,
+            sources=_statuses(founds, LastPass()),
             troubles=troubles,
             promises=0,
             no_vault=error,
@@ -247,17 +266,19 @@ def _look(request: DoctorRequest) -> Look:
         vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
     )
     gate, _ = current_gate(journal, state / "gate" if state else None)
+    trusts = gate.trusts()
     table = SeenTable.load(state, vault.root) if state else SeenTable()
     seen = walk(vault, table)
     return Look(
         vault=vault,
         standing=standing,
         gate=gate,
+        trusts=trusts,
         seen=seen,
-        census=take_census(gate.trusts(), seen, table.files),
+        census=take_census(trusts, seen, table.files),
         textless=_textless(vault, journal) if gate.marks.heads.keys() - {standing.device} else 0,
         index=_index_status(vault) if state else IndexStatus(state="missing", passages=0),
-        sources=sources,
+        sources=_statuses(founds, load_pass(state)),
         troubles=troubles,
         promises=len(Spool(state).open()) if state else 0,
         no_vault=None,
@@ -267,7 +288,7 @@ def _look(request: DoctorRequest) -> Look:
 def _textless(vault: Vault, journal: Journal) -> int:
     """Notes whose text has not arrived: what this device wrote is here, and without another's lines nothing is looked for."""
     has = Texts(vault.store).has
-    notes = journal.read(Memory).projection.notes.values()
+    notes = journal.read(memory_of(journal)).projection.notes.values()
     return sum(1 for note in notes if note.written is not None and not has(note.written.text))
 
 
@@ -280,35 +301,72 @@ def _index_status(vault: Vault) -> IndexStatus:
     return IndexStatus(state=state, passages=passages or 0)
 
 
-def _sources(request: DoctorRequest) -> tuple[tuple[SourceStatus, ...], tuple[tuple[str, str], ...]]:
+_Source = tuple[SourceName, Path, bool, Found]
+
+
+def _founds(request: DoctorRequest) -> list[_Source]:
+    """Each folder of transcripts: whose it is, where, whether it is here, what is in it."""
     asked = bool(request.claude_dir or request.codex_dir)
     claude = [Path(name).expanduser() for name in request.claude_dir] if asked else claude_projects_dirs(environ)
     codex = [Path(name).expanduser() for name in request.codex_dir] if asked else codex_home_dirs(environ)
-    statuses: list[SourceStatus] = []
-    troubles: list[tuple[str, str]] = []
-    for name, folders in (("claude", claude), ("codex", codex)):
+    named: list[tuple[SourceName, list[Path]]] = [("claude", claude), ("codex", codex)]
+    founds: list[_Source] = []
+    for name, folders in named:
         for folder in folders:
             here = folder.is_dir()
             found = Found()
             if here or asked:
                 found = find([folder], []) if name == "claude" else find([], [folder])
-            troubles += [(trouble.path, trouble.message) for trouble in found.problems]
-            statuses.append(_status(name, folder, here, found))
-    return tuple(statuses), tuple(troubles)
+            founds.append((name, folder, here, found))
+    return founds
 
 
-def _status(name: str, folder: Path, here: bool, found: Found) -> SourceStatus:
-    source: SourceName = "claude" if name == "claude" else "codex"
-    oldest = min((file.mtime_ns for file in found.files), default=None)
-    age = None if oldest is None else round(max(0.0, time.time() - oldest / 1e9) / 86400, 1)
-    return SourceStatus(source=source, path=str(folder), found=here, files=len(found.files), oldest_days=age)
+def _statuses(founds: list[_Source], last: LastPass) -> tuple[SourceStatus, ...]:
+    now = time.time()
+    statuses: list[SourceStatus] = []
+    for name, folder, here, found in founds:
+        waiting = [file.mtime_ns for file in found.files if last.waits(file)]
+        kept = _kept_days(folder) if name == "claude" else None
+        oldest = min((file.mtime_ns for file in found.files), default=None)
+        left = None if kept is None or not waiting else max(0.0, kept - _days(now, min(waiting)))
+        statuses.append(
+            SourceStatus(
+                source=name,
+                path=str(folder),
+                found=here,
+                files=len(found.files),
+                oldest_days=None if oldest is None else round(_days(now, oldest), 1),
+                waiting=len(waiting),
+                kept_days=kept,
+                days_left=None if left is None else round(left, 1),
+            )
+        )
+    return tuple(statuses)
+
+
+def _days(now: float, mtime_ns: int) -> float:
+    return max(0.0, now - mtime_ns / 1e9) / 86400
+
+
+def _settings(projects: Path) -> Path:
+    """The settings of the Claude Code whose transcripts lie here."""
+    return (projects.parent if projects.name == "projects" else projects) / "settings.json"
+
+
+def _kept_days(projects: Path) -> int:
+    """What the settings say; the default when they are missing, cannot be read, or say nothing that could be meant."""
+    try:
+        said = _cleanup.decode(_settings(projects).read_bytes()).cleanupPeriodDays
+    except (OSError, msgspec.MsgspecError, UnicodeError):
+        return KEPT_DAYS
+    return said if said > 0 else KEPT_DAYS
 
 
 def _vault_status(look: Look) -> VaultStatus | None:
     if look.vault is None or look.gate is None or look.census is None:
         return None
     census = look.census
-    trusts: list[Trust] = [value for note, value in look.gate.trusts().items() if note not in census.absent]
+    trusts: list[Trust] = [value for note, value in look.trusts.items() if note not in census.absent]
     complete = look.seen is not None and look.seen.complete
     return VaultStatus(
         path=str(look.vault.root),

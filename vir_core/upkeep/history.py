@@ -11,7 +11,7 @@ import msgspec
 
 from vir_core.contract import HistoryEntry, HistoryReply, HistoryRequest, RequestError, Trust
 from vir_core.journal import Journal, Line, Text, Texts
-from vir_core.memory import Memory, trust_of
+from vir_core.memory import memory_of
 from vir_core.upkeep.opening import open_journal
 from vir_core.vault import find_vault
 
@@ -98,8 +98,9 @@ def _type(id: str) -> str:
 
 
 def _trust(journal: Journal, id: str) -> Trust | None:
-    note = journal.read(Memory).projection.notes.get(id)
-    return trust_of(note) if note is not None and note.written is not None else None
+    memory = journal.read(memory_of(journal)).projection
+    note = memory.notes.get(id)
+    return memory.trust(note) if note is not None and note.written is not None else None
 
 
 def _data(line: Line) -> dict[str, Any]:

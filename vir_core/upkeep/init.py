@@ -108,6 +108,8 @@ def init(request: InitRequest, cwd: Path | None = None) -> InitReply:
     """Looks, plans and applies. Raises InitRefused, ConfigError, `vault.CopyOfVault`, `machine.Busy`,
     `machine.StorageError`."""
     cwd = cwd or Path.cwd()
+    if not request.vault:
+        request = msgspec.structs.replace(request, vault=os.environ.get("VIR_VAULT", ""))
     try:
         return apply_init(plan_init(request, look(request, cwd)))
     except Changed:
@@ -228,7 +230,8 @@ def apply_init(plan: InitPlan) -> InitReply:
 def _refuse(request: InitRequest, look: Look) -> None:
     if not request.vault.strip():
         raise InitRefused(
-            "No folder was named", "Give --vault the folder you open in Obsidian; . is the one you are in."
+            "No folder was named",
+            "Give --vault the folder you open in Obsidian, or set VIR_VAULT; . is the one you are in.",
         )
     if request.moved and request.copied:
         raise InitRefused("--moved and --copied say opposite things", "Name one of them.")

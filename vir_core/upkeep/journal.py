@@ -11,7 +11,7 @@ from vir_core import __version__
 from vir_core.contract import HistoryFinding, JournalReply, JournalRequest, RequestError
 from vir_core.journal import ACCEPT, Journal
 from vir_core.machine import hold, make_dirs
-from vir_core.memory import Memory, build_gate, understands
+from vir_core.memory import build_gate, memory_of, understands
 from vir_core.upkeep.opening import open_journal
 from vir_core.vault import Vault, adopt, find_vault
 
@@ -32,7 +32,7 @@ def journal(request: JournalRequest) -> JournalReply:
 
 
 def _status(vault: Vault, history: Journal) -> JournalReply:
-    marks = history.read(Memory).marks
+    marks = history.read(memory_of(history)).marks
     return JournalReply(
         vault=str(vault.root),
         folder=vault.folder,
@@ -76,7 +76,7 @@ def _verify(vault: Vault, history: Journal) -> JournalReply:
 def _heal(vault: Vault) -> JournalReply:
     history = _for_writing(vault, "journal heal")
     with hold(vault.state / "locks" / "run.lock", "journal heal"):
-        healed = history.heal(Memory, verb="journal heal")
+        healed = history.heal(memory_of(history), verb="journal heal")
         _refresh(history)
     return msgspec.structs.replace(
         _status(vault, history),
@@ -96,7 +96,7 @@ def _accept(vault: Vault, word: str) -> JournalReply:
         )
     history = _for_writing(vault, "journal accept-disk")
     with hold(vault.state / "locks" / "run.lock", "journal accept-disk"):
-        given = history.accept_disk(word, Memory)
+        given = history.accept_disk(word, memory_of(history))
         _refresh(history)
     return msgspec.structs.replace(_status(vault, history), action="accept-disk", given_up=given.lines)
 
@@ -109,6 +109,6 @@ def _for_writing(vault: Vault, verb: str) -> Journal:
 
 def _refresh(history: Journal) -> None:
     """The gate of the state before would be rebuilt by the next reader; better now than while somebody waits."""
-    reading = history.read(Memory)
+    reading = history.read(memory_of(history))
     _, gate = build_gate(reading)
     history.save_checkpoint(reading, {"gate": gate})

@@ -13,7 +13,7 @@ from vir_core.contract import Failure, KeptNote, RequestError, RunInfo, RunsRepl
 from vir_core.index import Index, bring_up_to_date
 from vir_core.journal import Draft, Journal
 from vir_core.machine import MachineError, hold, make_dirs
-from vir_core.memory import Memory, NotesUndone, Observation, Promise, Spool, build_gate, keep, observe
+from vir_core.memory import Memory, NotesUndone, Observation, Promise, Spool, build_gate, keep, memory_of, observe
 from vir_core.vault import STORE, SeenFile, SeenTable, Vault, adopt, find_vault, resolve, walk
 
 ARCHIVED = "archived"
@@ -35,7 +35,7 @@ def runs(request: RunsRequest) -> RunsReply:
     standing = resolve(vault)
     state = vault.readable_state() if standing.writable else None
     journal = _journal(vault, state, standing.device)
-    memory = journal.read(Memory).projection
+    memory = journal.read(memory_of(journal)).projection
     infos = [
         RunInfo(
             id=run.id,
@@ -62,13 +62,13 @@ def plan_undo(run: str, memory: Memory, observation: Observation, linked: frozen
     kept: list[KeptNote] = []
     for id in state.notes:
         note = memory.notes[id]
-        if note.written is None or note.written.run != run or note.archived:
+        if note.written is None or note.written.run != run or memory.standing(note).archived:
             continue
         file = observation.present.get(id)
         reason = ""
         if file is None:
             reason = "removed"
-        elif note.judged or note.holds:
+        elif memory.standing(note).judged:
             reason = "judged"
         elif id in observation.edited or id in observation.copies or file.broken:
             reason = "edited"
@@ -94,7 +94,7 @@ def _undo(vault: Vault, run: str) -> RunsReply:
     with hold(locks / "run.lock", "runs undo"):
         table = SeenTable.load(vault.state, vault.root)
         seen = walk(vault, table)
-        memory = journal.read(Memory).projection
+        memory = journal.read(memory_of(journal)).projection
         if spool.settle(vault, memory, seen):
             seen = walk(vault, seen.table)
         failed += [Failure(path=promise.path, stage="write", message=why) for promise, why in spool.refused]
@@ -111,7 +111,7 @@ def _undo(vault: Vault, run: str) -> RunsReply:
                 source=file.path,
             )
             promised.append((spool.promise(promise), promise))
-        with journal.writing("runs undo", Memory) as writer:
+        with journal.writing("runs undo", memory_of(journal)) as writer:
             lines = [
                 Draft(action="notes_undone", subject=promise.note, data=NotesUndone(run=run), must=True)
                 for _, promise in promised

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vir_core.contract import Failure, OutsideItem, UninstallReply, UninstallRequest
 from vir_core.machine import MachineError, hold, state_home
+from vir_core.upkeep.copies import ARCHIVE
 from vir_core.vault import read_registry, registry_path
 
 
@@ -71,20 +72,29 @@ def _items(home: Path) -> Iterator[OutsideItem]:
             known = _Known("a lock")
         elif name.startswith("v") and len(name) == 16 and entry.is_dir():
             place = vaults[name].path if name in vaults else "a vault that is not known here any more"
+            if (copies := entry / ARCHIVE).is_dir():
+                yield OutsideItem(
+                    path=str(copies),
+                    what=f"copies, without secrets, of the sessions that were read into {place}",
+                    bytes=_size(copies),
+                    loss="what a session said can then not be looked up once its agent has deleted the file",
+                )
             known = _Known(
                 f"search index and second copy of the history of {place}",
                 "history that the vault itself has lost can then not be put back",
             )
         else:
             continue
-        yield OutsideItem(path=str(entry), what=known.what, bytes=_size(entry), loss=known.loss)
+        yield OutsideItem(path=str(entry), what=known.what, bytes=_size(entry, without=ARCHIVE), loss=known.loss)
 
 
-def _size(path: Path) -> int:
-    """In bytes. A file that goes while it is counted counts nothing."""
+def _size(path: Path, without: str = "") -> int:
+    """In bytes, the folder `without` directly below it left out. A file that goes while it is counted counts nothing."""
     places = [path]
     if path.is_dir():
-        places = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
+        left = path / without if without else None
+        walk = ((folder, names) for folder, _, names in os.walk(path) if Path(folder) != left)
+        places = [Path(folder, name) for folder, names in walk for name in names]
     total = 0
     for place in places:
         with suppress(OSError):
@@ -97,8 +107,8 @@ def _remove(path: Path) -> str:
     try:
         if not path.is_dir():
             path.unlink(missing_ok=True)
-        elif (path / "locks").is_dir():
-            with hold(path / "locks" / "run.lock", "uninstall"):
+        elif (locks := (path.parent if path.name == ARCHIVE else path) / "locks").is_dir():
+            with hold(locks / "run.lock", "uninstall"):
                 shutil.rmtree(path)
         else:
             shutil.rmtree(path)

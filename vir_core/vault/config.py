@@ -16,6 +16,7 @@ from vir_core.text import lazy_pattern, sha256_hex
 from vir_core.vault.errors import VaultError
 
 CONFIG = "config.yaml"
+ARCHIVE = ("off", "1y", "forever")
 
 _VAULT_ID = lazy_pattern(r"v[0-9a-f]{15}\Z")
 _LINE = lazy_pattern(
@@ -36,16 +37,19 @@ class ConfigError(VaultError):
 
 class Config(Struct, frozen=True, kw_only=True):
     """`id` is the vault id. `folder` is where vir's folder lies below the vault root, with `/`; it keeps the root derivable
-    when the vault moves and Obsidian has never opened it. `prefix` stands before our property names. `base` says that the
-    Bases view was written once. `queries` says whether questions are recorded on this machine. `was` are the ids this vault
-    had before it was made a vault of its own; history under them is still its history. `embedder` says what turns text into
-    vectors (empty: what comes along), `embedder_url` where a service for it is."""
+    when the vault moves and Obsidian has never opened it. `archive` says whether scrubbed copies of sessions are kept on
+    the machines that read them: off, 1y or forever, empty while nobody was asked. `prefix` stands before our property
+    names. `base` says that the Bases view was written once. `queries` says whether questions are recorded on this machine.
+    `was` are the ids this vault had before it was made a vault of its own; history under them is still its history.
+    `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
+    service for it is."""
 
     id: str
     folder: str = "vir"
     prefix: str = ""
     base: bool = False
     queries: bool = True
+    archive: str = ""
     was: tuple[str, ...] = ()
     embedder: str = ""
     embedder_url: str = ""
@@ -85,6 +89,7 @@ def parse_config(content: bytes, path: Path) -> Config:
         prefix=keys.get("prefix", ""),
         base=keys.get("base", "") == "written",
         queries=keys.get("queries", "").casefold() not in _OFF,
+        archive=word if (word := keys.get("archive", "")) in ARCHIVE else "",
         was=tuple(word for word in keys.get("was", "").split() if _VAULT_ID.match(word)),
         embedder=keys.get("embedder", "").strip(),
         embedder_url=keys.get("embedder_url", "").strip(),
@@ -120,6 +125,7 @@ def _keys(config: Config) -> dict[str, str]:
         "prefix": config.prefix,
         "base": "written" if config.base else "",
         "queries": "" if config.queries else "off",
+        "archive": config.archive,
         "was": " ".join(config.was),
         "embedder": config.embedder,
         "embedder_url": config.embedder_url,

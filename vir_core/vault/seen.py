@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from stat import S_ISREG
 
@@ -124,7 +124,7 @@ def walk(
         placeholders=tuple(sorted(look.placeholders)),
         problems=tuple(sorted(look.problems)),
         complete=look.complete,
-        fresh=files.keys() != table.files.keys() or any(table.files[path] is not file for path, file in files.items()),
+        fresh=len(files) != len(table.files) or any(table.files.get(path) is not file for path, file in files.items()),
         table=new,
     )
 
@@ -183,52 +183,60 @@ class _Look:
                 return
             base_seen = base_seen or below == self.vault.folder + "/"
             for entry in self._entries(folder, below):
-                name, path = entry.name, below + entry.name
+                name = entry.name
+                path = below + name
                 if name[0] == ".":
                     if name.endswith(".icloud"):
                         self.placeholders.append(below + name[1:].removesuffix(".icloud"))
-                elif entry.is_dir(follow_symlinks=False):
-                    if name not in _SKIPPED and path != store:
-                        pending.append((entry.path, path + "/"))
-                elif name[-3:].lower() == ".md" and entry.is_file(follow_symlinks=False):
-                    self._file(entry, path)
+                    continue
+                # One look at a note: most of what lies in a vault is notes that the table knows.
+                if name[-3:].lower() == ".md" and self._file(entry, path):
+                    continue
+                if entry.is_dir(follow_symlinks=False) and name not in _SKIPPED and path != store:
+                    pending.append((entry.path, path + "/"))
             if not pending and not base_seen:
                 # Behind a link the walk above does not follow.
                 base_seen = True
                 if self.vault.base.is_dir():
                     pending.append((str(self.vault.base), self.vault.folder + "/"))
 
-    def _entries(self, folder: str, below: str) -> Iterator[os.DirEntry[str]]:
+    def _entries(self, folder: str, below: str) -> list[os.DirEntry[str]]:
+        found: list[os.DirEntry[str]] = []
         try:
             with os.scandir(folder) as entries:
-                yield from entries
+                found += entries
         except OSError as problem:
             self.complete = False
             self.unread.append(below)
             self.problems.append((_readable(below or "."), problem.strerror or str(problem)))
+        return found
 
-    def _file(self, entry: os.DirEntry[str], path: str) -> None:
+    def _file(self, entry: os.DirEntry[str], path: str) -> bool:
+        """False when it is no file, whatever its name says."""
         try:
             stat = entry.stat(follow_symlinks=False)
+            if not S_ISREG(stat.st_mode):
+                return False
             known = self.known.get(path)
             if known is not None and _unchanged(known, stat):
                 self.files[path] = known
-                return
+                return True
             path.encode()
             file = _read(entry.path, path, stat, self.vault.config.prefix)
         except FileNotFoundError:
-            return
+            return True
         except UnicodeEncodeError:
             self.problems.append((_readable(path), "its name is not Unicode"))
-            return
+            return True
         except OSError as problem:
             self.complete = False
             self.unread.append(path)
             self.problems.append((path, problem.strerror or str(problem)))
-            return
+            return True
         if known is None or (known.id, known.body, known.broken) != (file.id, file.body, file.broken):
             self.changed |= {row.id for row in (known, file) if row is not None and row.id}
         self.files[path] = file
+        return True
 
 
 def _unchanged(known: SeenFile, stat: os.stat_result) -> bool:
@@ -262,11 +270,12 @@ def _settled(stat: os.stat_result) -> bool:
 
 
 def _grouped(files: Iterable[SeenFile]) -> dict[str, tuple[SeenFile, ...]]:
-    notes: dict[str, list[SeenFile]] = {}
+    notes: dict[str, tuple[SeenFile, ...]] = {}
     for file in files:
         if file.id:
-            notes.setdefault(file.id, []).append(file)
-    return {note_id: tuple(sorted(rows, key=lambda row: row.path)) for note_id, rows in notes.items()}
+            others = notes.get(file.id)
+            notes[file.id] = (file,) if others is None else tuple(sorted((*others, file), key=lambda row: row.path))
+    return notes
 
 
 def _readable(path: str) -> str:

@@ -12,6 +12,8 @@ export type Driver = 'automated' | 'compaction' | 'empty' | 'headless' | 'human'
 
 export type ErrorKind = 'busy' | 'cancelled' | 'conflict' | 'human_required' | 'internal' | 'invalid_request' | 'newer_data' | 'no_vault' | 'not_found' | 'over_budget' | 'provider_unavailable' | 'quota_exhausted' | 'storage' | 'unsupported_contract';
 
+export type Keep = '' | '1y' | 'forever' | 'off';
+
 export type ServedTrust = 'edited' | 'unreviewed' | 'verified';
 
 export type Source = 'claude' | 'codex';
@@ -30,8 +32,9 @@ export interface HistoryRequest {
 	readonly vault?: string;
 }
 
+/** An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else. */
 export interface InitRequest {
-	readonly vault: string;
+	readonly vault?: string;
 	readonly folder?: string;
 	readonly prefix?: string;
 	readonly moved?: boolean;
@@ -71,7 +74,7 @@ export interface QueryRequest {
 	readonly caller?: string;
 }
 
-/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose. */
+/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read. */
 export interface RunRequest {
 	readonly vault?: string;
 	readonly claude_dir?: readonly string[];
@@ -83,6 +86,7 @@ export interface RunRequest {
 	readonly session?: readonly string[];
 	readonly dry_run?: boolean;
 	readonly accept_removed?: boolean;
+	readonly archive?: Keep;
 }
 
 /** `undo` names a run to take back; empty lists the runs. */
@@ -110,6 +114,15 @@ export interface UninstallRequest {
 	readonly apply?: boolean;
 }
 
+/** The scrubbed copies of sessions on this machine. `keep` is what the person chose, empty while nobody asked; `path` the folder, which need not exist; `oldest_days` the age of the oldest copy. */
+export interface ArchiveStatus {
+	readonly keep: Keep;
+	readonly path: string;
+	readonly sessions: number;
+	readonly bytes: number;
+	readonly oldest_days: number | null;
+}
+
 export interface DoctorReply {
 	readonly contract: number;
 	readonly version: string;
@@ -120,13 +133,14 @@ export interface DoctorReply {
 	readonly sources: readonly SourceStatus[];
 	readonly last_run: string | null;
 	readonly problems: readonly Problem[];
+	readonly archive: ArchiveStatus | null;
 }
 
 export interface ErrorReply {
 	readonly error: WireError;
 }
 
-/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `tokens` is what the file says was used, each answer of the API counted once: fresh, written (to the cache), cached (read from it), output; `note` is the path of its note, relative to the vault root, or empty. */
+/** Why a session counts as what it counts. `what` is one sentence; `why` what was seen; `lines` the lines that said so; `changes` what would make it something else; `turns` counts what was said and done by kind; `files` are all files of the session; `parent`, `children` and `follows` name related sessions by key; `prompts` are the person's, shortened; `tokens` is what its files say was used, each answer of the API counted once over all of them: fresh, written (to the cache), cached (read from it), output; `note` is the path of its note, relative to the vault root, `archived` that of its scrubbed copy on this machine; both may be empty. */
 export interface Explained {
 	readonly key: string;
 	readonly session: SessionInfo;
@@ -142,9 +156,10 @@ export interface Explained {
 	readonly children: readonly string[];
 	readonly follows: string;
 	readonly note: string;
+	readonly archived: string;
 }
 
-/** One thing that did not work while the rest went on. `stage` is find, read, distil, write or index. */
+/** One thing that did not work while the rest went on. `stage` is find, read, distil, archive, write or index. */
 export interface Failure {
 	readonly path: string;
 	readonly stage: string;
@@ -274,7 +289,7 @@ export interface PatternInfo {
 	readonly projects: number;
 }
 
-/** A session that a dry run would distil. */
+/** A session that a dry run would distil. `bytes` is the size of its files. */
 export interface PlannedSession {
 	readonly session: string;
 	readonly path: string;
@@ -282,6 +297,7 @@ export interface PlannedSession {
 	readonly title: string;
 	readonly ended: string;
 	readonly human_turns: number;
+	readonly bytes: number;
 }
 
 /** `what` says the consequence first, `why` the cause, `fix` what a person can do. */
@@ -366,6 +382,7 @@ export interface RunReply {
 	readonly planned: readonly PlannedSession[];
 	readonly seconds: number;
 	readonly bytes: number;
+	readonly archive: ArchiveStatus | null;
 }
 
 export interface RunsReply {
@@ -384,7 +401,7 @@ export interface SchemaReply {
 	readonly drifted: readonly string[];
 }
 
-/** One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled or skipped; `reason` says why it was skipped or settled without a note. */
+/** One transcript file. `path` is absolute; times are UTC, RFC 3339; `state` is new, noted, settled, skipped or gone; `reason` says why it was skipped or settled without a note. Of a session that is gone, which this machine read and whose file is no longer here, `path` is empty and `reason` says what had become of it. */
 export interface SessionInfo {
 	readonly path: string;
 	readonly source: Source;
@@ -422,13 +439,16 @@ export interface SourceLine {
 	readonly text: string;
 }
 
-/** `oldest_days` is the age of the oldest transcript by its last change, in days. */
+/** `oldest_days` is the age of the oldest transcript by its last change, in days. `waiting` counts the files that no run has settled; `kept_days` is after how many days the agent deletes a file (null when it does not), `days_left` how many the oldest waiting one has left. */
 export interface SourceStatus {
 	readonly source: Source;
 	readonly path: string;
 	readonly found: boolean;
 	readonly files: number;
 	readonly oldest_days: number | null;
+	readonly waiting: number;
+	readonly kept_days: number | null;
+	readonly days_left: number | null;
 }
 
 export interface UninstallReply {
@@ -512,6 +532,13 @@ export interface FieldShape {
 export type StructShape = Readonly<Record<string, FieldShape>>;
 
 export const SHAPES: Readonly<Record<string, StructShape>> = {
+	ArchiveStatus: {
+		keep: { shape: { is: 'word', of: ['', '1y', 'forever', 'off'] } },
+		path: { shape: { is: 'string' } },
+		sessions: { shape: { is: 'integer' }, or: 0 },
+		bytes: { shape: { is: 'integer' }, or: 0 },
+		oldest_days: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
+	},
 	DoctorReply: {
 		contract: { shape: { is: 'integer' } },
 		version: { shape: { is: 'string' } },
@@ -522,6 +549,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		sources: { shape: { is: 'list', of: { is: 'struct', name: 'SourceStatus' } } },
 		last_run: { shape: { is: 'nullable', of: { is: 'string' } } },
 		problems: { shape: { is: 'list', of: { is: 'struct', name: 'Problem' } } },
+		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
 	},
 	ErrorReply: {
 		error: { shape: { is: 'struct', name: 'WireError' } },
@@ -541,6 +569,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		children: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		follows: { shape: { is: 'string' }, or: '' },
 		note: { shape: { is: 'string' }, or: '' },
+		archived: { shape: { is: 'string' }, or: '' },
 	},
 	Failure: {
 		path: { shape: { is: 'string' } },
@@ -658,6 +687,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		title: { shape: { is: 'string' } },
 		ended: { shape: { is: 'string' } },
 		human_turns: { shape: { is: 'integer' } },
+		bytes: { shape: { is: 'integer' }, or: 0 },
 	},
 	Problem: {
 		what: { shape: { is: 'string' } },
@@ -729,6 +759,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		planned: { shape: { is: 'list', of: { is: 'struct', name: 'PlannedSession' } }, or: [] },
 		seconds: { shape: { is: 'number' }, or: 0.0 },
 		bytes: { shape: { is: 'integer' }, or: 0 },
+		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
 	},
 	RunsReply: {
 		contract: { shape: { is: 'integer' } },
@@ -782,6 +813,9 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		found: { shape: { is: 'boolean' } },
 		files: { shape: { is: 'integer' } },
 		oldest_days: { shape: { is: 'nullable', of: { is: 'number' } } },
+		waiting: { shape: { is: 'integer' }, or: 0 },
+		kept_days: { shape: { is: 'nullable', of: { is: 'integer' } }, or: null },
+		days_left: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
 	},
 	UninstallReply: {
 		contract: { shape: { is: 'integer' } },

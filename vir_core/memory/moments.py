@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from vir_core.contract import RequestError
-from vir_core.text import lazy_pattern
+from vir_core.memory.time import is_day
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_DAY = lazy_pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def duration(text: str) -> timedelta:
@@ -21,10 +20,14 @@ def duration(text: str) -> timedelta:
 
 def day_since(text: str, now: datetime) -> str:
     """The day (YYYY-MM-DD) that `--since` means: one itself, or so long before `now`. Raises `RequestError`."""
-    if _DAY.fullmatch(text):
-        return _day(text)
+    if is_day(text):
+        return text
     try:
         return (now - duration(text)).date().isoformat()
+    except RequestError:
+        raise RequestError(
+            f"--since {text!r} is no day and no length of time.", "Write it like 2026-11-03, 30d, 12h or 2w."
+        ) from None
     except OverflowError:
         return datetime.min.date().isoformat()
 
@@ -32,7 +35,7 @@ def day_since(text: str, now: datetime) -> str:
 def stamp_of(text: str, flag: str) -> str:
     """A moment as a stamp (UTC, microseconds); a bare day means its end in this machine's zone, because who asks what was
     known on a day means all of it. Raises `RequestError`."""
-    whole = _DAY.fullmatch(text) is not None
+    whole = is_day(text)
     try:
         moment = datetime.fromisoformat(text)
         if whole:
@@ -43,10 +46,3 @@ def stamp_of(text: str, flag: str) -> str:
             f"{flag} {text!r} is not a time.", "Write it like 2026-11-03 or 2026-11-03T14:00:00Z."
         ) from None
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
-
-
-def _day(text: str) -> str:
-    try:
-        return datetime.fromisoformat(text).date().isoformat()
-    except ValueError:
-        raise RequestError(f"--since {text!r} is not a day.", "Write it like 2026-11-03, 30d or 2w.") from None
