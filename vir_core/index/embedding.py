@@ -12,11 +12,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vir_core.index.passages import embedded_text
-from vir_core.index.table import Content, Index
+from vir_core.index.table import Content, Index, IndexUnusable
 from vir_core.index.vectors import Embedded, Vectors, VectorsUnusable
-from vir_core.machine import hold
-from vir_core.models import Embedder
+from vir_core.machine import MachineError, hold
+from vir_core.models import Embedder, EmbedderFailed, open_embedder
+from vir_core.vault import Vault
 
 CHUNK = 512
 """Passages embedded and committed at once: about four seconds of work."""
@@ -38,6 +38,58 @@ class EmbeddingDone(Struct, frozen=True, kw_only=True):
     embedded: int = 0
     removed: int = 0
     waiting: int = 0
+
+
+class Embedding(Struct, frozen=True, kw_only=True):
+    """How a vault's vectors stand after a round. `why` says what kept passages waiting, when anything but time did."""
+
+    model: str
+    embedded: int = 0
+    waiting: int = 0
+    why: str | None = None
+
+
+def keep_embedded(
+    vault: Vault,
+    index: Index,
+    environment: Mapping[str, str],
+    *,
+    verb: str,
+    seconds: float | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> Embedding | None:
+    """`embed_missing` with the vault's own embedder; `None` when it is switched off. Raises nothing that an embedder, a lock or
+    a disk can cause: notes are found by their words meanwhile, and the next round goes on."""
+    try:
+        embedder = open_embedder(vault.config.embedder, vault.config.embedder_url, environment)
+    except EmbedderFailed as error:
+        return Embedding(model=vault.config.embedder, why=error.message)
+    if embedder is None:
+        return None
+    vectors = Vectors(vault.state / "index")
+    lock = vault.state / "locks" / "index.lock"
+    done, why = EmbeddingDone(), None
+    try:
+        done = embed_missing(index, vectors, embedder, lock, verb=verb, seconds=seconds, tell=tell)
+    except (EmbedderFailed, MachineError) as error:
+        why = error.message
+    except (IndexUnusable, VectorsUnusable) as error:
+        why = error.why
+    waiting = done.waiting if why is None else waiting_passages(index, vectors)
+    return Embedding(model=embedder.name, embedded=done.embedded, waiting=waiting, why=why)
+
+
+def waiting_passages(index: Index, vectors: Vectors) -> int:
+    """How many passages have no vector yet."""
+    try:
+        contents = index.contents()
+    except IndexUnusable:
+        return 0
+    try:
+        held = vectors.held()
+    except VectorsUnusable:
+        return len(contents)
+    return len(plan_embedding(contents, held).missing)
 
 
 def plan_embedding(contents: Sequence[Content], held: Mapping[str, str]) -> EmbeddingPlan:
@@ -116,9 +168,7 @@ def _held(vectors: Vectors, embedder: Embedder) -> Mapping[str, str] | None:
 def _embedded(index: Index, embedder: Embedder, chunk: Sequence[Content]) -> list[Embedded]:
     found = index.by_key([one.key for one in chunk])
     here = [one for one in chunk if one.key in found]
-    texts = [
-        embedded_text(f"{found[one.key].title}\n{found[one.key].text}", found[one.key].project_name) for one in here
-    ]
+    texts = [f"{found[one.key].title}\n{found[one.key].text}" for one in here]
     return [
         Embedded(
             key=one.key,

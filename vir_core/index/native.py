@@ -82,8 +82,9 @@ class Answers(Struct, frozen=True):
 class Table(Protocol):
     """An open table. Every call blocks until it is done; LanceDB's own exceptions come through."""
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
-        """Answers in the order of the queries, rows best first with their BM25 under `_score`."""
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        """Answers in the order of the queries, rows best first with their BM25 under `_score`. `meanwhile` is called once
+        the searches run."""
         ...
 
     def near(self, query: NearQuery) -> list[dict[str, Any]]:
@@ -179,7 +180,7 @@ class _Loop:
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: object, context: object = None) -> None:
         self._ready.put((callback, args))
 
-    def run(self, coroutines: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    def run(self, coroutines: Sequence[Coroutine[Any, Any, Any]], meanwhile: Callable[[], None] | None) -> list[Any]:
         results: list[Any] = [None] * len(coroutines)
         running = dict(enumerate(coroutines))
         try:
@@ -190,6 +191,9 @@ class _Loop:
                     except StopIteration as end:
                         results[number] = end.value
                         del running[number]
+                if meanwhile:
+                    meanwhile()
+                    meanwhile = None
                 if not running:
                     return results
                 callback, args = self._ready.get()
@@ -227,8 +231,8 @@ def _stand_in() -> ModuleType:
 _met_native = False
 
 
-def _drive(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-    """The results of all, run side by side in this thread. The first error of any of them is raised."""
+def _drive(*coroutines: Coroutine[Any, Any, Any], meanwhile: Callable[[], None] | None = None) -> list[Any]:
+    """The results of all, run side by side; `meanwhile` is called in this thread once all have begun. The first error of any of them is raised."""
     global _met_native
     from _thread import _count, get_ident  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue,reportUnknownVariableType]
 
@@ -247,7 +251,7 @@ def _drive(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     if events:
         events._set_running_loop(loop)
     try:
-        return loop.run(coroutines)
+        return loop.run(coroutines, meanwhile)
     except BaseException as error:
         # A Rust panic passes every `except Exception` on its way up, and a damaged file can cause one.
         if type(error).__name__ == "PanicException":
@@ -415,8 +419,8 @@ class _NativeTable:
     def __init__(self, table: Any) -> None:
         self._table = table
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
-        return _with_rows(lambda: _drive(*(self._find(query) for query in queries)))
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        return _with_rows(lambda: _drive(*(self._find(query) for query in queries), meanwhile=meanwhile))
 
     async def _find(self, query: TextQuery) -> Answers:
         search = self._table.query().nearest_to_text({"query": query.text, "columns": [query.column]})
@@ -559,7 +563,9 @@ class _PublicTable:
     def __init__(self, table: Any) -> None:
         self._table = table
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        if meanwhile:
+            meanwhile()
         return [self._find(query) for query in queries]
 
     def _find(self, query: TextQuery) -> Answers:

@@ -53,6 +53,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     confidence: float
     digest: str
     ident: str = ""
+    distiller: str = ""
 
     @property
     def anchor(self) -> str:
@@ -64,17 +65,24 @@ class Passage(Struct, frozen=True, kw_only=True):
         return f"{self.note}#{self.anchor}"
 
 
-STORED = ("note", "block", "kind", "path", "project", "project_name", "category", "date", "confidence", "digest")
+STORED = (
+    "note",
+    "block",
+    "kind",
+    "path",
+    "project",
+    "project_name",
+    "category",
+    "date",
+    "confidence",
+    "digest",
+    "distiller",
+)
 """Columns kept as they are. Title and text stand together in `words`, the title being its first line."""
 
 ANSWERED = (*STORED, "words")
-"""What an answer reads; `key`, `hash` and `idents` serve only finding."""
-
-
-def embedded_text(words: str, project_name: str) -> str:
-    """What is turned into a vector, from a passage's `words` column."""
-    title, text = title_and_text(words)
-    return f"{title}\n{project_name}\n{text}" if project_name else words
+"""What an answer reads; `key`, `hash` (of `words`, which is also what is embedded) and `idents`
+serve only finding."""
 
 
 _WRITTEN_BY_PEOPLE = frozenset({"path", "project", "project_name"})
@@ -89,7 +97,7 @@ def rows(passages: Sequence[Passage]) -> Rows:
         title, text = " ".join(clean(passage.title).split()), clean(passage.text)
         words = f"{title}\n{text}"
         columns["key"].append(passage.key)
-        columns["hash"].append(sha256_hex(embedded_text(words, clean(passage.project_name)).encode())[:24])
+        columns["hash"].append(sha256_hex(words.encode())[:24])
         columns["words"].append(words)
         columns["idents"].append(clean(passage.ident) or " ".join(identifier_tokens(words)))
     for name in STORED:

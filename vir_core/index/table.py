@@ -72,6 +72,7 @@ class Match(Struct, frozen=True, kw_only=True):
     date: str
     confidence: float
     digest: str
+    distiller: str = ""
     words_score: float = 0.0
     idents_score: float = 0.0
 
@@ -172,9 +173,11 @@ class Index:
         projects: Collection[str] = (),
         notes: Collection[str] = (),
         since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found:
         """The best `limit` passages of each column, in no order that means anything across columns; filters take
-        category names, project ids, note ids and the earliest date (YYYY-MM-DD). Raises `IndexUnusable`."""
+        category names, project ids, note ids and the earliest date (YYYY-MM-DD). `meanwhile` is called while
+        the search runs. Raises `IndexUnusable`."""
         where = condition(categories=categories, projects=projects, notes=notes, since=since)
         asked = {"words": terms.words, "idents": terms.idents}
         lists = [
@@ -186,7 +189,7 @@ class Index:
         counts = [native.TextQuery(column=column, text=value, limit=FREQUENCY_CAP) for column, value in counted]
 
         def search(table: native.Table, meta: _Meta) -> Found:
-            answers = table.find([*lists, *counts]) if lists else []
+            answers = table.find([*lists, *counts], meanwhile) if lists else []
             merged: dict[str, dict[str, Any]] = {}
             for query, answer in zip(lists, answers, strict=False):
                 for row in answer.rows:
@@ -362,6 +365,7 @@ def _match(row: dict[str, Any]) -> Match:
         date=row["date"],
         confidence=row["confidence"],
         digest=row["digest"],
+        distiller=row["distiller"],
         words_score=row.get("words_score", 0.0),
         idents_score=row.get("idents_score", 0.0),
     )

@@ -14,8 +14,18 @@ import msgspec
 from msgspec import Struct
 
 from vir_core import __version__
-from vir_core.contract import Failure, Keep, KeptNote, PlannedSession, Progress, RunReply, RunRequest, WrittenNote
-from vir_core.index import Index, IndexUnusable, bring_up_to_date
+from vir_core.contract import (
+    EmbeddingStatus,
+    Failure,
+    Keep,
+    KeptNote,
+    PlannedSession,
+    Progress,
+    RunReply,
+    RunRequest,
+    WrittenNote,
+)
+from vir_core.index import Index, IndexUnusable, bring_up_to_date, keep_embedded
 from vir_core.ingest import keeping
 from vir_core.ingest.places import Places
 from vir_core.ingest.projects import read_policy
@@ -50,6 +60,10 @@ OnProgress = Callable[[Progress], None]
 
 BATCH = 16
 GATE = "gate"
+
+EMBED_SECONDS = 30.0
+"""How long a run goes on embedding, newest notes first. The rest is found by its words, and embedded by the runs to come or by
+`index embed`: a first run must not keep a person waiting for what they did not ask for."""
 
 
 class VanishedNotes(Exception):
@@ -109,7 +123,8 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _note_pass(house, sources, plan, written)
         keeping.rotate(vault, written.failed)
         _index(house, written, tell)
-    return _reply(request, vault, sources, plan, started, written=written)
+        embedding = _embed(house, request, tell)
+    return _reply(request, vault, sources, plan, started, written=written, embedding=embedding)
 
 
 def _choosing(vault: Vault, keep: Keep) -> Vault:
@@ -316,6 +331,23 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
+def _embed(house: _House, request: RunRequest, tell: OnProgress) -> EmbeddingStatus | None:
+    if request.no_embed:
+        return None
+    vault = house.vault
+    done = keep_embedded(
+        vault,
+        Index(vault.state / "index"),
+        environ,
+        verb="run",
+        seconds=EMBED_SECONDS,
+        tell=lambda number, total: tell(Progress(stage="embed", done=number, total=total)),
+    )
+    if done is None:
+        return None
+    return EmbeddingStatus(model=done.model, embedded=done.embedded, waiting=done.waiting, why=done.why)
+
+
 def _remember(house: _House, seen: Seen) -> None:
     """Saves what lies where. A note in the cloud keeps its row: without it, it would look deleted to the next run."""
     away = house.observation.away
@@ -335,6 +367,7 @@ def _reply(
     *,
     planned: Sequence[Candidate] = (),
     written: _Written | None = None,
+    embedding: EmbeddingStatus | None = None,
 ) -> RunReply:
     done = written or _Written()
     skipped = Counter(plan.skipped)
@@ -355,6 +388,7 @@ def _reply(
         seconds=round(time.monotonic() - started, 3),
         bytes=sources.bytes + done.bytes,
         archive=archive_status(vault),
+        embedding=embedding,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import log
 
 import msgspec
@@ -32,8 +32,11 @@ class Scan:
         projects: Collection[str] = (),
         notes: Collection[str] = (),
         since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found:
         """As `Index.search`; raises nothing."""
+        if meanwhile:
+            meanwhile()
         words = self._column(_stems(terms.words), _WordsColumn(self._passages))
         idents = self._column({term: term for term in terms.idents}, _IdentsColumn(self._passages))
         frequency: dict[str, int] = {}
@@ -56,6 +59,10 @@ class Scan:
             passages=len(self._passages),
             complete=all(len(top) < limit for top in tops),
         )
+
+    def by_key(self, keys: Collection[str]) -> dict[str, Match]:
+        """As `Index.by_key`."""
+        return {passage.key: _match(passage, 0.0, 0.0) for passage in self._passages if passage.key in keys}
 
     def passages(
         self,

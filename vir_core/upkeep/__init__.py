@@ -11,11 +11,15 @@ if TYPE_CHECKING:
     from vir_core.upkeep.init import InitRefused, init
     from vir_core.upkeep.journal import journal
     from vir_core.upkeep.runs import runs
+    from vir_core.upkeep.searchindex import index
     from vir_core.upkeep.uninstall import uninstall
 
-__all__ = ["InitRefused", "doctor", "history", "init", "journal", "runs", "uninstall"]
+__all__ = ["InitRefused", "doctor", "history", "index", "init", "journal", "runs", "uninstall"]
 
-_HOME = {name: name for name in ("doctor", "history", "init", "journal", "runs", "uninstall")} | {"InitRefused": "init"}
+_HOME = {name: name for name in ("doctor", "history", "init", "journal", "runs", "uninstall")} | {
+    "InitRefused": "init",
+    "index": "searchindex",
+}
 
 
 def __getattr__(name: str) -> object:
