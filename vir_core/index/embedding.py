@@ -57,6 +57,7 @@ def keep_embedded(
     verb: str,
     seconds: float | None = None,
     tell: Callable[[int, int], None] | None = None,
+    check: bool = False,
 ) -> Embedding | None:
     """`embed_missing` with the vault's own embedder; `None` when it is switched off. Raises nothing that an embedder, a lock or
     a disk can cause: notes are found by their words meanwhile, and the next round goes on."""
@@ -70,7 +71,7 @@ def keep_embedded(
     lock = vault.state / "locks" / "index.lock"
     done, why = EmbeddingDone(), None
     try:
-        done = embed_missing(index, vectors, embedder, lock, verb=verb, seconds=seconds, tell=tell)
+        done = embed_missing(index, vectors, embedder, lock, verb=verb, seconds=seconds, tell=tell, check=check)
     except (EmbedderFailed, MachineError) as error:
         why = error.message
     except (IndexUnusable, VectorsUnusable) as error:
@@ -111,15 +112,17 @@ def embed_missing(
     verb: str,
     seconds: float | None = None,
     tell: Callable[[int, int], None] | None = None,
+    check: bool = False,
 ) -> EmbeddingDone:
     """Embeds until all is done or `seconds` are over (begun chunks are finished). `lock` is held around each commit and never
-    while the model works; `tell` hears how many of how many. Raises `EmbedderFailed`, `IndexUnusable`, `VectorsUnusable`, and
+    while the model works; `tell` hears how many of how many; `check` looks whether what is there can be
+    used at all, which costs a look at it. Raises `EmbedderFailed`, `IndexUnusable`, `VectorsUnusable`, and
     what `machine.hold` raises; what was committed by then stays."""
     started = time.monotonic()
     mark = index.mark()
-    if mark and _covered(vectors, embedder) == mark:
+    if not check and mark and _covered(vectors, embedder) == mark:
         return EmbeddingDone()
-    held = _held(vectors, embedder)
+    held = _held(vectors, embedder, check)
     plan = plan_embedding(index.contents(), held or {})
     begun = held is not None
     if plan.gone:
@@ -155,11 +158,13 @@ def _covered(vectors: Vectors, embedder: Embedder) -> str:
     return meta.covers if meta.model.name == embedder.name else ""
 
 
-def _held(vectors: Vectors, embedder: Embedder) -> Mapping[str, str] | None:
+def _held(vectors: Vectors, embedder: Embedder, check: bool) -> Mapping[str, str] | None:
     """What this embedder has embedded; `None` when there is no usable table of its vectors."""
     try:
         if vectors.meta().model != embedder.model():
             return None
+        if check:
+            vectors.check()
         return vectors.held()
     except VectorsUnusable:
         return None

@@ -133,6 +133,14 @@ class Vectors:
 
         return self._use(near)
 
+    def check(self) -> None:
+        """Uses the table as a question would. Raises `VectorsUnusable` when that fails."""
+        from array import array
+
+        dimensions = self.meta().model.dimensions
+        self.near(array("f", [dimensions**-0.5] * dimensions).tobytes(), 1)
+        self.held()
+
     def held(self) -> dict[str, str]:
         """Per passage key the hash of what was embedded. Raises `VectorsUnusable`."""
         return {row[native.KEY]: row["hash"] for row in self._use(lambda table, _: table.read([native.KEY, "hash"]))}
@@ -202,7 +210,7 @@ class Vectors:
             ann, trained = meta.ann, meta.trained
             if commits >= COMMITS_LEFT:
                 table.optimize()
-            wanted: native.Ann | None = None if meta.rows < FLAT else "IvfRq" if meta.rows < MANY else "IvfSq"
+            wanted = _ann(meta)
             if wanted and (wanted != ann or table.unindexed() > UNTRAINED_SHARE * meta.rows or meta.rows > 2 * trained):
                 table.index_vectors(wanted)
                 ann, trained = wanted, meta.rows
@@ -215,6 +223,13 @@ class Vectors:
         from vir_core.machine import ANYTHING, write_atomic
 
         write_atomic(self._folder / META, msgspec.json.encode(meta), expected=ANYTHING, private=True)
+
+
+def _ann(meta: VectorsMeta) -> native.Ann | None:
+    if meta.rows < FLAT:
+        return None
+    # One bit a dimension is packed into bytes.
+    return "IvfRq" if meta.rows < MANY and meta.model.dimensions % 8 == 0 else "IvfSq"
 
 
 def _rows(rows: Sequence[Embedded], model: EmbeddingModel) -> native.Rows:

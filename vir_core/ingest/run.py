@@ -123,7 +123,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _note_pass(house, sources, plan, written)
         keeping.rotate(vault, written.failed)
         _index(house, written, tell)
-        embedding = _embed(house, request, tell)
+        embedding = _embed(house, request, len(written.notes), tell)
     return _reply(request, vault, sources, plan, started, written=written, embedding=embedding)
 
 
@@ -331,7 +331,7 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
-def _embed(house: _House, request: RunRequest, tell: OnProgress) -> EmbeddingStatus | None:
+def _embed(house: _House, request: RunRequest, wrote: int, tell: OnProgress) -> EmbeddingStatus | None:
     if request.no_embed:
         return None
     vault = house.vault
@@ -340,6 +340,7 @@ def _embed(house: _House, request: RunRequest, tell: OnProgress) -> EmbeddingSta
         Index(vault.state / "index"),
         environ,
         verb="run",
+        check=bool(wrote),
         seconds=EMBED_SECONDS,
         tell=lambda number, total: tell(Progress(stage="embed", done=number, total=total)),
     )

@@ -48,6 +48,7 @@ def index(request: IndexRequest, progress: OnProgress | None = None) -> IndexRep
             Index(vault.state / "index"),
             environ,
             verb="index",
+            check=True,
             tell=lambda number, total: tell(Progress(stage="embed", done=number, total=total)),
         )
     shown = (
