@@ -1,8 +1,10 @@
-"""Ways of telling how close two sentences are, without a model. The first is the plainest that could do."""
+"""Ways of telling how close two sentences are: by the words they share, and by what they mean."""
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
+from struct import unpack
 
 
 def dice(a: str, b: str) -> float:
@@ -43,3 +45,17 @@ def _grams(text: str) -> list[str]:
 
     bare = "".join(char for char in fold(text) if char.isalnum())
     return [bare[at : at + 3] for at in range(max(1, len(bare) - 2))]
+
+
+def meaning(a: str, b: str) -> float:
+    """Cosine of the embedder that comes along, in [-1, 1]."""
+    return sum(x * y for x, y in zip(_vector(a), _vector(b), strict=True))
+
+
+@cache
+def _vector(text: str) -> tuple[float, ...]:
+    from vir_core.models import open_embedder
+
+    embedder = open_embedder("minilm", "", {})
+    assert embedder is not None
+    return unpack(f"<{embedder.model().dimensions}f", embedder.embed([text])[0])

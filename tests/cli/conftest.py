@@ -80,6 +80,8 @@ def words(world: World) -> dict[str, list[str]]:
         "projects": ["projects", *vault, *sources],
         "query": ["query", "why does the ingest worker hang", *vault],
         "history": ["history", "n95535f35c3f77d3", *vault],
+        "flag": ["flag", "n95535f35c3f77d3", "--why", "it was never true", *vault],
+        "review": ["review", "queue", *vault],
         "index": ["index", "status", *vault],
         "journal": ["journal", "verify", *vault],
         "doctor": ["doctor", *vault, *sources],

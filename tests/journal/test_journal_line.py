@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vir_core.journal.damage import LINE_LIMIT, Damage
 from vir_core.journal.line import (
-    LINE_LIMIT,
     By,
-    Damage,
     Draft,
     compose,
     decode_lines,
@@ -188,3 +187,8 @@ def test_batch_with_a_line_that_would_not_read_back_is_refused(proof: bytes) -> 
     with pytest.raises(ValueError, match=r"read back|malformed|truncated"):
         compose(drafts, newest="", clock=now(), by=BY, prev="")
     assert len(compose(drafts[:1], newest="", clock=now(), by=BY, prev="")) == 1
+
+
+def test_rest_of_a_torn_line_before_a_whole_one_is_counted() -> None:
+    assert read(raw("n1")[-12:] + raw("n2") + b"\n") == (["n2"], Damage(torn=1))
+    assert read(b"\0\0" + raw("n2") + b" \r\n") == (["n2"], Damage(padding=1))

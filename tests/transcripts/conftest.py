@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+
+from vir_core.transcripts import SessionFacts, Survey
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 
@@ -113,6 +116,11 @@ class Codex:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"\n".join(self.lines) + b"\n")
         return path
+
+
+def wordless(survey: Survey) -> list[SessionFacts]:
+    """What a survey found, without the words that its cache does not keep."""
+    return [msgspec.structs.replace(facts, title="", first_prompt="") for facts in survey.sessions]
 
 
 @pytest.fixture

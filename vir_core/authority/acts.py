@@ -48,6 +48,14 @@ ACTS: Mapping[str, Act] = {
         Act(
             "adopted", "admits", _PERSON, False, "always", "a revision, or a file nobody wrote through vir, is taken in"
         ),
+        Act(
+            "tombstone_lifted",
+            "admits",
+            _PERSON,
+            False,
+            "always",
+            "statements that were rejected here may be said again elsewhere",
+        ),
         Act("lifted", "admits", _PERSON, False, "always", "takes back the acts it names"),
         Act("superseded", "withholds", _ANYBODY, True, "finally", "another note holds instead, from a day on"),
         Act("expired", "withholds", _ANYBODY, True, "finally", "it stopped being so on a day"),

@@ -15,6 +15,7 @@ import msgspec
 from vir_core.cli.options import UsageError, given_fields, request_fields, top_parser, usage, verb_parser
 from vir_core.cli.progress import shown_progress
 from vir_core.contract import JournalRequest, Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.machine import Terminal, open_terminal
 from vir_core.text import clean
 from vir_core.verbs import TABLE, Verb, explain
 
@@ -135,11 +136,22 @@ def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
             "Entries that the vault does not hold any more will be given up for good. Type accept to do that: "
         )
         request = msgspec.structs.replace(request, word=typed.strip())
-    with shown_progress(as_json=_wants_progress(parsed)) as tell:
-        reply = verb.run(request, tell)
+    with _asking(verb) as ask, shown_progress(as_json=_wants_progress(parsed)) as tell:
+        reply = verb.run(request, tell, ask)
     with _written():
         print(show(verb.name, request, reply))
     return _code(reply)
+
+
+@contextmanager
+def _asking(verb: Verb) -> Generator[Terminal | None]:
+    """The person at the terminal, for a verb that may have to ask one. What is piped into stdin is not a person."""
+    terminal = open_terminal() if verb.asks else None
+    try:
+        yield terminal
+    finally:
+        if terminal is not None:
+            terminal.close()
 
 
 def _wants_progress(parsed: object) -> bool:
@@ -147,7 +159,7 @@ def _wants_progress(parsed: object) -> bool:
 
 
 def _code(reply: Reply) -> int:
-    return 1 if getattr(reply, "failed", ()) or getattr(reply, "drifted", ()) else 0
+    return 1 if any(getattr(reply, name, ()) for name in ("failed", "refused", "drifted")) else 0
 
 
 def _write(content: bytes) -> None:

@@ -25,6 +25,15 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, self.format_usage().strip())
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help whose words are not broken at their hyphens: what is copied from it must be what is meant."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
 def _epilog() -> str:
     lines = ["Start here:", "  vir_core init --vault ~/Notes", "  vir_core run --vault ~/Notes", "", "Verbs:"]
     lines += [f"  {verb.name:<10} {verb.summary}" for verb in TABLE.values() if not verb.hidden]
@@ -41,7 +50,7 @@ def top_parser() -> argparse.ArgumentParser:
         prog="vir_core",
         description="Turns coding-agent sessions into notes you own, and finds them again. Nothing leaves this machine.",
         epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action="version", version=f"vir_core {__version__}")
     parser.add_argument("verb", metavar="VERB", choices=list(TABLE), help="what to do")
@@ -55,11 +64,15 @@ def verb_parser(verb: Verb) -> argparse.ArgumentParser:
         prog=f"vir_core {verb.name}",
         description=verb.summary[:1].upper() + verb.summary[1:] + ".",
         epilog=f"Example:\n  {verb.example}" if verb.example else None,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     for name, kind, default in _fields(verb):
-        _add(parser, verb, name, kind, default)
-    if verb.words:
+        if name not in verb.unflagged and name not in (verb.action or ())[:1]:
+            _add(parser, verb, name, kind, default)
+    if verb.action:
+        action, rest = verb.action
+        parser.add_argument("words", nargs="*", metavar=f"{action.upper()} {rest.upper()}", help=verb.flags[action])
+    elif verb.words:
         first = "|".join(verb.words)
         parser.add_argument(
             "words",
@@ -82,7 +95,7 @@ def verb_parser(verb: Verb) -> argparse.ArgumentParser:
 
 def _fields(verb: Verb) -> list[tuple[str, Any, Any]]:
     info = msgspec.structs.fields(verb.request)
-    return [(field.name, field.type, field.default) for field in info]
+    return [(field.encode_name, field.type, field.default) for field in info]
 
 
 def _add(parser: argparse.ArgumentParser, verb: Verb, name: str, kind: Any, default: Any) -> None:
@@ -116,7 +129,7 @@ def given_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
     """What was given with flags or by its place, as fields of the request."""
     given: dict[str, object] = {}
     for name, _kind, _default in _fields(verb):
-        value = getattr(parsed, name)
+        value = getattr(parsed, name, None)
         if value is None or value == [] or value is False:
             continue
         given[name] = " ".join(value) if name == verb.positional else value
@@ -127,7 +140,12 @@ def request_fields(verb: Verb, parsed: argparse.Namespace) -> dict[str, object]:
     """What was given, as fields of the request; what was not given is left to the request's defaults."""
     given = given_fields(verb, parsed)
     words = [word for word in getattr(parsed, "words", []) if word != "-"]
-    if verb.words and words:
+    if verb.action and words:
+        action, rest = verb.action
+        given[action] = words[0]
+        if words[1:] or rest in given:
+            given[rest] = [*cast("list[str]", given.get(rest, [])), *words[1:]]
+    elif verb.words and words:
         field = verb.words.get(words[0])
         many = any(name == field and str(kind).startswith("tuple") for name, kind, _default in _fields(verb))
         if field is None or len(words) < 2 or (len(words) > 2 and not many):

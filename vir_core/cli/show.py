@@ -11,16 +11,21 @@ from vir_core.contract import (
     DoctorReply,
     EmbeddingStatus,
     Explained,
+    FlagReply,
+    HistoryEntry,
     HistoryReply,
     IndexReply,
     InitReply,
     JournalReply,
     KeptNote,
+    NotePage,
     ProjectInfo,
     ProjectsReply,
     QueryReply,
+    QueueItem,
     Reply,
     Request,
+    ReviewReply,
     RunReply,
     RunsReply,
     RunsRequest,
@@ -47,6 +52,8 @@ SKIP_WORDS: Mapping[str, str] = {
     "copy": "copies of a session already counted",
     "nothing_durable": "held nothing worth keeping",
     "not_selected": "belong to other projects",
+    "refused": "say only what you rejected before",
+    "forgotten": "were forgotten",
     "too_old": "ended before --since",
     "over_limit": "wait for the next run (--limit)",
     "not_asked": "were not asked for (--session)",
@@ -137,7 +144,8 @@ def _init(reply: InitReply) -> str:
 def _run(reply: RunReply) -> str:
     lines: list[str] = []
     for note in reply.written:
-        lines.append(f"  {line(note.path)}")
+        waits = "  (waits for you: it resembles something you rejected)" if note.resembles else ""
+        lines.append(f"  {line(note.path)}{waits}")
     if reply.dry_run:
         lines += [f"  {line(item.project)}: {line(item.title)}" for item in reply.planned]
         lines.append(f"{count(len(reply.planned), 'session')} would be read. Nothing was written.")
@@ -145,6 +153,9 @@ def _run(reply: RunReply) -> str:
         lines.append(f"{count(len(reply.written), 'note')} written to {line(reply.folder)}/ in {line(reply.vault)}.")
     else:
         lines.append("Nothing new.")
+    lines += [f"  waits for you: {line(note.path)} (it resembles something you rejected)" for note in reply.held]
+    if reply.refused:
+        lines.append(f"  left out: {count(reply.refused, 'lesson')} that you rejected before")
     lines += _kept(reply.kept)
     if reply.skipped:
         lines += [
@@ -381,6 +392,112 @@ def _doctor(reply: DoctorReply) -> str:
     return "\n".join(lines)
 
 
+REASON_WORDS: Mapping[str, str] = {
+    "flagged": "flagged",
+    "marked": "you called it wrong in its properties",
+    "rejected": "rejected by somebody without a key",
+    "resembles": "much like something you rejected",
+    "edited": "changed since you approved it",
+    "revision": "a newer version waits",
+    "disagreed": "judged differently on two devices",
+    "newer": "a newer vir decided something about it",
+    "suspended": "held back",
+    "flood": "many notes flagged from one place at once; they stay in service until you decide",
+}
+
+
+def _flag(reply: FlagReply) -> str:
+    lines = [f"Out of every answer until you have looked at it: {line(reply.title) or reply.id}"]
+    if not reply.withheld:
+        lines = [
+            f"Noted, and left in service: {reply.together} notes were flagged from one place in a day,",
+            "which is one question for you now: vir_core review queue",
+        ]
+    lines += [f"  still stands in {line(path)}" for path in reply.still_published]
+    return "\n".join([*lines, *_failed(reply.failed)])
+
+
+def _review(reply: ReviewReply) -> str:
+    lines: list[str] = []
+    if reply.note is not None:
+        return "\n".join(page(reply.note))
+    if reply.action == "queue":
+        return "\n".join(_queue(reply))
+    for one in reply.done:
+        name = line(one.title) or one.id
+        lines.append(f"{one.state or 'Done'}: {name}" + ("" if one.final else "  (not proven by your key)"))
+    lines += [f"Left as it is: {one.id}: {line(one.message)}" for one in reply.refused]
+    lines += [f"  still stands in {line(path)}" for path in reply.still_published]
+    lines += [line(notice) for notice in reply.notices]
+    return "\n".join([*lines, *_failed(reply.failed)]) or "Nothing to do."
+
+
+def _queue(reply: ReviewReply) -> list[str]:
+    lines = [
+        ", ".join(f"{number} {state.lower()}" for state, number in sorted(reply.counts.items())) or "No notes yet."
+    ]
+    if reply.waiting:
+        lines.append(f"{count(reply.waiting, 'note needs', 'notes need')} another look.")
+    for item in reply.items:
+        lines += ["", *queued(item)]
+    if reply.total > reply.offset + len(reply.items):
+        lines += ["", f"{reply.total - reply.offset - len(reply.items)} more."]
+    if reply.items:
+        lines += ["", "Look at one:  vir_core review show ID"]
+    return lines
+
+
+def queued(item: QueueItem) -> list[str]:
+    """One place of the queue, in a few lines."""
+    if item.notes:
+        return [f"{count(len(item.notes), 'note')} from {line(item.origin)}", f"  {REASON_WORDS['flood']}"]
+    about = " · ".join(part for part in (item.id, item.category, line(item.project), item.date) if part)
+    lines = [line(item.title) or item.id, f"  {about}"]
+    if item.reasons:
+        lines.append("  " + "; ".join(REASON_WORDS.get(why, why.replace("_", " ")) for why in item.reasons))
+    if item.shown:
+        lines.append(f"  shown {count(item.shown, 'time')}, last {item.last_shown[:10]}")
+    return lines
+
+
+def page(note: NotePage, *, evidence: bool = True, history: bool = True) -> list[str]:
+    """One note with all that is known of it."""
+    about = " · ".join(part for part in (note.category, line(note.project), note.date) if part)
+    lines = [line(note.title) or note.id, f"  {about}", f"  {note.state}, {line(note.path) or 'no file in the vault'}"]
+    for hold in note.holds:
+        why = f": {line(hold.why)}" if hold.why else ""
+        who = f" by {line(hold.origin)}" if hold.origin else ""
+        lines.append(f"  ! {REASON_WORDS.get(hold.reason, hold.reason)}{who}{why}  ({hold.at[:10]})")
+    lines += ["", *(clean(one) for one in note.words.split("\n"))]
+    if note.approved:
+        lines += ["", "Approved were these words:", *(f"  {clean(one)}" for one in note.approved.split("\n"))]
+    if evidence:
+        lines += _evidence(note)
+    for one in note.similar:
+        lines += ["", f"Much like {one.id}: {line(one.title)}", f"  {line(one.snippet)}"]
+    if note.shown:
+        lines += ["", f"Shown {count(note.shown, 'time')}, last {note.last_shown[:10]}."]
+    lines += [f"Stands in {line(path)}" for path in note.published]
+    if history:
+        lines += ["", *(_event(entry) for entry in note.history)]
+    return lines
+
+
+def _evidence(note: NotePage) -> list[str]:
+    lines: list[str] = []
+    for number, lesson in enumerate(note.lessons, start=1):
+        taken = "  (taken out)" if lesson.struck else ""
+        lines += ["", f"{number}. {line(lesson.lead)}{taken}  #{lesson.id}"]
+        if lesson.quote:
+            lines.append(f"   “{line(lesson.quote)}”")
+        lines += [f"   {turn.who}: {line(turn.text)}" for turn in lesson.around]
+    return lines
+
+
+def _event(entry: HistoryEntry) -> str:
+    return f"{entry.at[:16].replace('T', ' ')}  {clean(entry.words)}  [{clean(entry.surface)}, {entry.device[:6]}]"
+
+
 KEEP_WORDS: Mapping[str, str] = {
     "": "no new ones are made",
     "off": "no new ones are made",
@@ -498,6 +615,8 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "projects": _projects,
     "query": _query,
     "doctor": _doctor,
+    "flag": _flag,
+    "review": _review,
     "history": _history,
     "index": _index,
     "journal": _journal,

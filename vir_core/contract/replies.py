@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vir_core.contract.requests import Category, Driver, Keep
 
@@ -55,7 +55,8 @@ class InitReply(Reply, frozen=True, kw_only=True):
 
 
 class WrittenNote(Struct, frozen=True, kw_only=True):
-    """`path` is relative to the vault root, with `/`."""
+    """`path` is relative to the vault root, with `/`. `resembles` names the rejected lesson (`n…#l…`) that the note is like; it
+    is not served until the person has looked at it."""
 
     id: str
     path: str
@@ -64,6 +65,7 @@ class WrittenNote(Struct, frozen=True, kw_only=True):
     category: Category
     project: str
     lessons: int
+    resembles: str = ""
 
 
 class KeptNote(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,14 @@ class KeptNote(Struct, frozen=True, kw_only=True):
     path: str
     session: str
     reason: str
+
+
+class HeldNote(Struct, frozen=True, kw_only=True):
+    """A note taken out of service because it is like `resembles`, a rejected lesson (`n…#l…`)."""
+
+    id: str
+    path: str
+    resembles: str
 
 
 class ArchiveStatus(Struct, frozen=True, kw_only=True):
@@ -111,7 +121,8 @@ class EmbeddingStatus(Struct, frozen=True, kw_only=True):
 
 class RunReply(Reply, frozen=True, kw_only=True):
     """Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`.
-    `seconds` is wall time; `bytes` is what was read from transcripts in this run."""
+    `held` are older notes that were found to resemble what was rejected meanwhile, `refused` counts lessons left out because
+    the same was rejected before. `seconds` is wall time; `bytes` is what was read from transcripts in this run."""
 
     vault: str
     folder: str
@@ -121,6 +132,8 @@ class RunReply(Reply, frozen=True, kw_only=True):
     written: tuple[WrittenNote, ...] = ()
     kept: tuple[KeptNote, ...] = ()
     unchanged: int = 0
+    held: tuple[HeldNote, ...] = ()
+    refused: int = 0
     failed: tuple[Failure, ...] = ()
     dry_run: bool = False
     planned: tuple[PlannedSession, ...] = ()
@@ -409,6 +422,191 @@ class HistoryReply(Reply, frozen=True, kw_only=True):
     type: str
     trust: Trust | None = None
     entries: tuple[HistoryEntry, ...] = ()
+
+
+State = Literal["New", "Approved", "Needs another look", "Rejected", "Put away"]
+
+
+class FlagReply(Reply, frozen=True, kw_only=True):
+    """`withheld` is False when so many notes were flagged from one place that they wait as one question (`together` counts
+    them) and stay in service. `still_published` names the files where its words still stand."""
+
+    vault: str
+    folder: str
+    id: str
+    path: str = ""
+    title: str = ""
+    state: State = "Needs another look"
+    withheld: bool = True
+    together: int = 0
+    still_published: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
+
+
+class QueueItem(Struct, frozen=True, kw_only=True):
+    """A note that waits for a person, or may. `reasons` say why another look is needed: flagged, marked, rejected (without a
+    key), resembles, edited, revision, disagreed, newer, flood; none for a new note. `since` is when it came to wait. `shown`
+    counts answers that held it, `last_shown` is the latest (empty when never). A `flood` stands for all of `notes`, flagged
+    from one place, `from`, in a short time."""
+
+    id: str
+    title: str
+    path: str = ""
+    category: str = ""
+    project: str = ""
+    date: str = ""
+    trust: Trust
+    state: State
+    reasons: tuple[str, ...] = ()
+    since: str = ""
+    shown: int = 0
+    last_shown: str = ""
+    notes: tuple[str, ...] = ()
+    origin: str = field(default="", name="from")
+
+
+class AroundTurn(Struct, frozen=True, kw_only=True):
+    """One turn beside a quote; `who` is you, agent, command or error."""
+
+    who: str
+    at: str
+    text: str
+
+
+class LessonPage(Struct, frozen=True, kw_only=True):
+    """A lesson as its file says it, its quote, and the turns around that. `struck`: taken out of every answer."""
+
+    id: str
+    lead: str
+    text: str
+    quote: str = ""
+    at: str = ""
+    around: tuple[AroundTurn, ...] = ()
+    struck: bool = False
+
+
+class SimilarNote(Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    path: str
+    trust: Trust
+    snippet: str
+
+
+class HoldInfo(Struct, frozen=True, kw_only=True):
+    """Something that keeps a note out of service. `id` is what a restore names; `like` the note it resembles."""
+
+    id: str
+    reason: str
+    at: str
+    by: str
+    why: str = ""
+    like: str = ""
+    origin: str = field(default="", name="from")
+
+
+class NotePage(Struct, frozen=True, kw_only=True):
+    """One note with all that is known of it. `words` is its text as it stands (as vir wrote it when the file is gone);
+    `approved` the text that was approved, when it differs. `digest` and `after` are what a verdict must carry."""
+
+    id: str
+    title: str
+    path: str
+    category: str
+    project: str
+    date: str
+    trust: Trust
+    state: State
+    session: str
+    distiller: str
+    confidence: float
+    words: str
+    lessons: tuple[LessonPage, ...] = ()
+    holds: tuple[HoldInfo, ...] = ()
+    similar: tuple[SimilarNote, ...] = ()
+    history: tuple[HistoryEntry, ...] = ()
+    shown: int = 0
+    last_shown: str = ""
+    published: tuple[str, ...] = ()
+    approved: str = ""
+    digest: str = ""
+    after: str = ""
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """One note after a verdict: where its file lies now, and its state. `line` is what `undo` and a later verdict name.
+    `final` is False while the verdict lacks a key's proof."""
+
+    id: str
+    verb: str
+    path: str
+    title: str
+    trust: Trust | None
+    state: str
+    line: str
+    final: bool = True
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """A note that was left as it is: it changed since it was shown (`conflict`), or the verdict does not fit it (`unfit`)."""
+
+    id: str
+    reason: str
+    message: str
+
+
+class PreparedItem(Struct, frozen=True, kw_only=True):
+    """One act as it is signed: `payload` is canonical JSON, and `vir/1`, a line feed and these bytes are what is hashed."""
+
+    id: str
+    title: str
+    payload: str
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """What a person signs: `bytes` is base64, of the one item or for all `items` together; `key` is the public key (hex) that
+    must sign, `at` the time it is signed for."""
+
+    bytes: str
+    key: str
+    at: str
+    items: tuple[PreparedItem, ...]
+
+
+class KeyInfo(Struct, frozen=True, kw_only=True):
+    """A key that can prove a person's verdicts. `kind` is root, device or recovery; `words` are the six to compare; `code` is a
+    recovery code, shown once."""
+
+    id: str
+    kind: str
+    valid: bool
+    here: bool = False
+    since: str = ""
+    words: str = ""
+    code: str = ""
+
+
+class ReviewReply(Reply, frozen=True, kw_only=True):
+    """`items` is the queue, in the order in which to look, from `offset` on; `total` how many wait. `counts` are notes by
+    state. `note` answers show, `prepared` prepare, `done` and `refused` a verdict, `keys` what concerns keys."""
+
+    vault: str
+    folder: str
+    action: str
+    items: tuple[QueueItem, ...] = ()
+    counts: dict[str, int] = {}
+    waiting: int = 0
+    total: int = 0
+    offset: int = 0
+    note: NotePage | None = None
+    prepared: Prepared | None = None
+    done: tuple[Judged, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    still_published: tuple[str, ...] = ()
+    policy: dict[str, str] = {}
+    keys: tuple[KeyInfo, ...] = ()
+    notices: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
 
 
 class SourceStatus(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 Category = Literal["pattern", "gotcha", "decision", "tool"]
 Driver = Literal[
@@ -27,6 +27,30 @@ ServedTrust = Literal["unreviewed", "verified", "edited"]
 
 Limit = Annotated[int, Meta(ge=0)]
 Keep = Literal["", "off", "1y", "forever"]
+
+Verdict = Literal["", "approve", "reject", "restore", "strike", "adopt", "undo", "supersede", "expire", "policy"]
+"""What a person decides; `review prepare` takes one of these words."""
+
+ReviewAction = Literal[
+    "queue",
+    "show",
+    "prepare",
+    "commit",
+    "approve",
+    "reject",
+    "restore",
+    "strike",
+    "adopt",
+    "undo",
+    "supersede",
+    "expire",
+    "policy",
+    "enroll",
+    "confirm",
+    "revoke",
+    "start-over",
+]
+Reason = Literal["", "wrong", "not-useful", "duplicate-of", "out-of-date", "private"]
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,6 +159,40 @@ class HistoryRequest(Request, frozen=True, kw_only=True):
 
     id: str
     vault: str = ""
+
+
+class FlagRequest(Request, frozen=True, kw_only=True):
+    """`id` is a note. `caller` names the session that flags it, as `claude:ID` or `codex:ID`; empty: what the environment says."""
+
+    id: str
+    vault: str = ""
+    why: str = ""
+    caller: str = ""
+
+
+class ReviewRequest(Request, frozen=True, kw_only=True):
+    """`action` says what; `id` on what: notes, `NOTE#LESSON` to strike, a key to confirm or revoke, `NAME=VALUE` for a policy.
+    `reason`, `of`, `lesson` and `why` belong to a reject, `by` and `from` to supersede, `on` to expire (dates), `lost_since` to
+    revoke. `verb` is what `prepare` prepares, to be signed with `key` (its id; empty: this device's); `commit` takes the `items`
+    that prepare returned and the `signature` over their bytes, base64."""
+
+    action: ReviewAction = "queue"
+    id: tuple[str, ...] = ()
+    vault: str = ""
+    reason: Reason = ""
+    of: str = ""
+    lesson: tuple[str, ...] = ()
+    why: str = ""
+    by: str = ""
+    since: str = field(default="", name="from")
+    on: str = ""
+    lost_since: str = ""
+    limit: Limit = 20
+    offset: Limit = 0
+    verb: Verdict = ""
+    key: str = ""
+    items: tuple[str, ...] = ()
+    signature: str = ""
 
 
 class UninstallRequest(Request, frozen=True, kw_only=True):

@@ -12,12 +12,14 @@ from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 
 VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "doctor": (requests.DoctorRequest, replies.DoctorReply),
+    "flag": (requests.FlagRequest, replies.FlagReply),
     "history": (requests.HistoryRequest, replies.HistoryReply),
     "index": (requests.IndexRequest, replies.IndexReply),
     "init": (requests.InitRequest, replies.InitReply),
     "journal": (requests.JournalRequest, replies.JournalReply),
     "projects": (requests.ProjectsRequest, replies.ProjectsReply),
     "query": (requests.QueryRequest, replies.QueryReply),
+    "review": (requests.ReviewRequest, replies.ReviewReply),
     "run": (requests.RunRequest, replies.RunReply),
     "runs": (requests.RunsRequest, replies.RunsReply),
     "schema": (requests.SchemaRequest, replies.SchemaReply),

@@ -9,26 +9,23 @@ Reading never raises: what can be read is read, the rest is counted in a `Damage
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from vir_core.journal import Damage, Files, list_file, list_folder
+from vir_core.journal import LINE_LIMIT, Damage, Files, list_file, list_folder, plain, salvage, stripped
 
 LEGACY = ""
 """The `file` of lines in the legacy journal."""
 
 _LEGACY_NAME = "journal.jsonl"
 _SHARDS = "journal"
-
-LINE_LIMIT = 16 * 1024 * 1024
 
 Stamp = tuple[int, str, str, str]
 """`(tier, at, file, place)`: every line of the legacy journal (tier 0) comes before every line of a shard (tier 1)."""
@@ -37,11 +34,7 @@ ZERO: Stamp = (0, "", "", "")
 END_OF_LEGACY: Stamp = (0, "", "", "~")
 """After every line of the legacy journal, before every line of a shard."""
 
-_PADDING = b" \t\r\0"
-_BOM = b"\xef\xbb\xbf"
-# Torn objects are left behind at this opening, which cannot occur inside a JSON string.
 _OPENING = re.compile(r'\{"action"\s*:')
-_TRIES = 100
 _CANONICAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}\+00:00").fullmatch
 
 
@@ -98,7 +91,6 @@ class TeamShape:
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
-_encode = msgspec.json.Encoder().encode
 
 
 def decode_graph_lines(block: bytes, file: str, damage: Damage, *, first: int = 0) -> list[GraphLine]:
@@ -106,7 +98,7 @@ def decode_graph_lines(block: bytes, file: str, damage: Damage, *, first: int = 
     legacy journal's stamps need it. An object without its line end is read when it is whole."""
     lines: list[GraphLine] = []
     for index, piece in enumerate(block.split(b"\n"), first):
-        raw = _stripped(piece)
+        raw = stripped(piece)
         if b"\0" in piece:
             damage.padding += 1
         if not raw:
@@ -114,7 +106,7 @@ def decode_graph_lines(block: bytes, file: str, damage: Damage, *, first: int = 
         if len(raw) > LINE_LIMIT:
             damage.oversize += 1
             continue
-        if _plain(raw):
+        if plain(raw):
             try:
                 envelope = _decode(raw)
             except (ValueError, RecursionError):
@@ -122,8 +114,18 @@ def decode_graph_lines(block: bytes, file: str, damage: Damage, *, first: int = 
             else:
                 lines.append(_line(envelope, raw, file, index, 0))
                 continue
-        lines.extend(_salvage(raw, file, index, damage))
+        lines.extend(_salvaged(raw, file, index, damage))
     return lines
+
+
+def _salvaged(raw: bytes, file: str, index: int, damage: Damage) -> list[GraphLine]:
+    ordinals = count()
+
+    def read(fast: bytes, own: bytes) -> GraphLine:
+        ordinal = next(ordinals)
+        return _line(_decode(fast), own, file, index, ordinal)
+
+    return salvage(raw, damage, opening=_OPENING, read=read)
 
 
 def _line(envelope: _Envelope, raw: bytes, file: str, index: int, extra: int) -> GraphLine:
@@ -151,77 +153,3 @@ def _moment(at: Any) -> str:
         return moment.astimezone(UTC).isoformat(timespec="microseconds")
     except (ValueError, OverflowError):
         return ""
-
-
-def _stripped(piece: bytes) -> bytes:
-    piece = piece.strip(_PADDING)
-    while piece.startswith(_BOM):
-        piece = piece[3:].strip(_PADDING)
-    return piece
-
-
-def _plain(raw: bytes) -> bool:
-    """Whether the fast decoder sees every string as it is: valid UTF-8 and no escaped surrogates, lone or paired."""
-    if b"\\ud" in raw or b"\\uD" in raw:
-        return False
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _salvage(raw: bytes, file: str, index: int, damage: Damage) -> list[GraphLine]:
-    """Reads a line that the fast decoder refuses: glued objects, torn pieces, broken Unicode."""
-    text = raw.decode("utf-8", "surrogateescape")
-    lines: list[GraphLine] = []
-    objects = 0
-    end = 0
-    lost = False
-    for value, start, stop in _objects(text):
-        lost = lost or bool(text[end:start].strip(" \t\r\0\ufeff"))
-        end = stop
-        objects += 1
-        own = text[start:stop].encode("utf-8", "surrogateescape")
-        try:
-            envelope = _decode(own if _plain(own) else _encode(_mended(value)))
-        except (ValueError, RecursionError):
-            damage.garbage += 1
-        else:
-            lines.append(_line(envelope, own, file, index, objects - 1))
-    if objects > 1:
-        damage.glued += 1
-    if not objects:
-        damage.torn += "{" in text
-        damage.garbage += "{" not in text
-    elif lost or text[end:].strip(" \t\r\0\ufeff"):
-        damage.torn += 1
-    return lines
-
-
-def _objects(text: str) -> Iterator[tuple[Any, int, int]]:
-    """The JSON objects in a text with where they begin and end."""
-    scan = json.JSONDecoder().raw_decode
-    failures = 0
-    position = text.find("{")
-    while position >= 0 and failures < _TRIES:
-        try:
-            value, end = scan(text, position)
-        except (ValueError, RecursionError):
-            failures += 1
-            found = _OPENING.search(text, position + 1)
-            position = found.start() if found else -1
-            continue
-        yield value, position, end
-        position = text.find("{", end)
-
-
-def _mended(value: Any) -> Any:
-    """The value with every lone surrogate and undecodable byte replaced by U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    return value

@@ -60,7 +60,7 @@ def passages_of(vault: Vault, memory: Memory, note: str, file: SeenFile, texts: 
             distiller=written.distiller,
         )
         for block, kind, words in passage_texts(parsed)
-        if block not in struck
+        if (block or kind) not in struck
     ]
 
 

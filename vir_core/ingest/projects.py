@@ -10,7 +10,6 @@ from typing import get_args
 import msgspec
 from msgspec import Struct
 
-from vir_core import __version__
 from vir_core.contract import (
     Decision,
     Failure,
@@ -25,12 +24,23 @@ from vir_core.ingest.policy import PATTERN, Decided, Pattern, Policy, fits, is_p
 from vir_core.ingest.selection import chosen_projects
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.standing import gained, session_key, wanted
-from vir_core.journal import Draft, Journal, JournalError, Texts
+from vir_core.journal import Draft, JournalError, Texts
 from vir_core.machine import MachineError, make_dirs
 from vir_core.memory import Memory, ProjectDecided, memory_of
 from vir_core.text import project_id, sha256_hex
 from vir_core.transcripts import Project, normal_path
-from vir_core.vault import NoVault, Vault, VaultError, adopt, find_vault, open_vault, read_registry, resolve
+from vir_core.vault import (
+    NoVault,
+    Vault,
+    VaultError,
+    adopt,
+    find_vault,
+    open_journal,
+    open_own_journal,
+    open_vault,
+    read_registry,
+    resolve,
+)
 
 _DECISIONS: frozenset[Decision] = frozenset(get_args(Decision))
 
@@ -52,7 +62,7 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
     decides = request.include or request.exclude or request.ask or request.give
     device = (adopt(vault, verb="projects") if decides else resolve(vault)).device
     sources = read_sources(find_sources(request))
-    journal = _journal(vault, device)
+    journal = open_own_journal(vault, device) if decides else open_journal(vault)
     memory = journal.read(memory_of(journal)).projection
     places = Places(sources.sessions, device)
     rows = _rows(sources, memory, places, Texts(vault.store))
@@ -74,7 +84,6 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
                 failed.append(
                     Failure(path=str(other.base), stage="write", message=getattr(error, "message", str(error)))
                 )
-        journal = _journal(vault, resolve(vault).device)
         memory = journal.read(memory_of(journal)).projection
     policy = read_policy(memory, vault)
     return ProjectsReply(
@@ -185,7 +194,7 @@ def _write(vault: Vault, plan: Iterable[Choice], given_to: str) -> None:
     stands so is no line. Raises `Busy`, `JournalError`, `StorageError`."""
     device = adopt(vault, verb="projects").device
     make_dirs(vault.state / "locks", private=True)
-    journal = _journal(vault, device)
+    journal = open_own_journal(vault, device)
     texts = Texts(vault.store)
     known = journal.read(memory_of(journal)).projection.projects
     drafts: list[Draft] = []
@@ -213,11 +222,6 @@ def _living(id: str, path: str) -> Vault | None:
     except (NoVault, OSError):
         return None
     return vault if vault.id == id else None
-
-
-def _journal(vault: Vault, device: str) -> Journal:
-    state = vault.state if vault.state.is_dir() else None
-    return Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
 
 
 # -- the list

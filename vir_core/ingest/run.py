@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vir_core import __version__
 from vir_core.contract import (
     EmbeddingStatus,
     Failure,
+    HeldNote,
     Keep,
     KeptNote,
     PlannedSession,
@@ -27,8 +27,10 @@ from vir_core.contract import (
 )
 from vir_core.index import Index, IndexUnusable, bring_up_to_date, keep_embedded
 from vir_core.ingest import keeping
+from vir_core.ingest.comparing import Comparer, after, keep_compared, plan_pairs, read_compared
 from vir_core.ingest.places import Places
 from vir_core.ingest.projects import read_policy
+from vir_core.ingest.refusing import Likeness, held_line
 from vir_core.ingest.selection import Candidate, RunPlan, plan_run
 from vir_core.ingest.sources import Sources, find_sources, read_sources
 from vir_core.ingest.standing import session_key, waits
@@ -47,8 +49,9 @@ from vir_core.vault import (
     Vault,
     adopt,
     find_vault,
+    open_journal,
+    open_own_journal,
     path_key,
-    resolve,
     walk,
     write_config,
 )
@@ -96,7 +99,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
     vault = find_vault(request.vault, environ, Path.cwd())
     tell = progress or _silent
     if request.dry_run:
-        house = _open(vault, resolve(vault).device, has_state=vault.state.is_dir())
+        house = _open(vault, open_journal(vault))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         return _reply(request, vault, sources, plan, started, planned=plan.take)
@@ -109,13 +112,13 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         if killed:
             _sweep(vault)
         vault = _choosing(vault, request.archive)
-        house = _open(vault, device)
+        house = _open(vault, open_own_journal(vault, device))
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
         refused: list[Failure] = []
         _catch_up(house)
         if _kept_promises(house, refused):
-            house = _open(vault, device)
+            house = _open(vault, open_own_journal(vault, device))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
         written = _write(house, plan, tell)
@@ -123,6 +126,8 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _note_pass(house, sources, plan, written)
         keeping.rotate(vault, written.failed)
         _index(house, written, tell)
+        if _compare(house, written):
+            _index(house, written, tell)
         embedding = _embed(house, request, len(written.notes), tell)
     return _reply(request, vault, sources, plan, started, written=written, embedding=embedding)
 
@@ -155,22 +160,18 @@ class _Written(Struct):
     notes: list[WrittenNote] = []
     kept: list[KeptNote] = []
     failed: list[Failure] = []
+    held: list[HeldNote] = []
     nothing: int = 0
+    refused: int = 0
+    lessons_refused: int = 0
     lines: int = 0
     bytes: int = 0
     reading: Reading[Memory] | None = None
 
 
-def _open(vault: Vault, device: str, *, has_state: bool = True) -> _House:
+def _open(vault: Vault, journal: Journal) -> _House:
     """Catches up with the journal and looks at every note. Raises `JournalError`, `VaultError`."""
-    journal = Journal(
-        vault.store,
-        vault.state if has_state else None,
-        vault=vault.id,
-        device=device,
-        core=__version__,
-        former=vault.config.was,
-    )
+    device = journal.device
     reading = journal.read(memory_of(journal))
     before = SeenTable.load(vault.state, vault.root)
     seen = walk(vault, before)
@@ -260,6 +261,8 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
         done.kept += outcome.kept
         done.failed += outcome.failed
         done.nothing += outcome.nothing
+        done.refused += outcome.refused
+        done.lessons_refused += outcome.lessons_refused
         done.lines += outcome.lines
         if desk.reading is not None:
             house.reading = done.reading = desk.reading
@@ -271,6 +274,7 @@ def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:
 def _finish(house: _House, plan: RunPlan, done: _Written) -> None:
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     act = RunFinished(
         written=len(done.notes),
         kept=len(plan.kept) + len(done.kept),
@@ -295,7 +299,8 @@ def _distilled(batch: Sequence[Candidate], done: _Written, archive: Archive | No
             done.bytes += sum(file.bytes for file in candidate.thread.files)
             stage = "distil"
             condensed = condense(transcript)
-            distilled = Distilled(candidate, extract(condensed, facts, candidate.project.name))
+            named = msgspec.structs.replace(facts, title=transcript.title)
+            distilled = Distilled(candidate, extract(condensed, named, candidate.project.name))
             if archive is not None:
                 keeping.keep(archive, candidate, transcript, done.failed)
             yield distilled
@@ -349,6 +354,35 @@ def _embed(house: _House, request: RunRequest, wrote: int, tell: OnProgress) -> 
     return EmbeddingStatus(model=done.model, embedded=done.embedded, waiting=done.waiting, why=done.why)
 
 
+def _compare(house: _House, done: _Written) -> bool:
+    """Takes notes out of service that resemble what was rejected on another device, or after they were written. True when
+    it did."""
+    memory, state = house.reading.projection, house.vault.state
+    if not memory.tombstones():
+        return False
+    before = read_compared(state)
+    pairs = plan_pairs(memory, before, {note.id for note in done.notes})
+    held: dict[str, Likeness] = {}
+    if pairs.laid or pairs.arrived:
+        seen = walk(house.vault, house.seen.table)
+        observation = _observed(house.vault, house.reading, seen, house.before, house.device)
+        held = Comparer(house.vault, memory, observation, Index(state / "index")).find(pairs)
+        if held:
+            with house.journal.writing("run", memory_of(house.journal)) as writer:
+                writer.append([held_line(note, like) for note, like in sorted(held.items())], kind="vir", surface="run")
+                house.reading = writer.reading
+            done.lines += len(held)
+            paths = {note: observation.present[note].path for note in held}
+            done.held += [
+                HeldNote(id=note, path=paths[note], resembles=like.like) for note, like in sorted(held.items())
+            ]
+    try:
+        keep_compared(state, before, after(memory))
+    except MachineError as error:
+        done.failed.append(Failure(path=str(state), stage="index", message=error.message))
+    return bool(held)
+
+
 def _remember(house: _House, seen: Seen) -> None:
     """Saves what lies where. A note in the cloud keeps its row: without it, it would look deleted to the next run."""
     away = house.observation.away
@@ -373,6 +407,7 @@ def _reply(
     done = written or _Written()
     skipped = Counter(plan.skipped)
     skipped["nothing_durable"] += done.nothing
+    skipped["refused"] += done.refused
     skipped["not_a_session"] += len(sources.others)
     return RunReply(
         vault=str(vault.root),
@@ -383,6 +418,8 @@ def _reply(
         written=tuple(done.notes),
         kept=(*plan.kept, *done.kept),
         unchanged=plan.unchanged,
+        held=tuple(done.held),
+        refused=done.lessons_refused,
         failed=(*sources.failures, *done.failed),
         dry_run=request.dry_run,
         planned=tuple(_planned(one) for one in planned),
@@ -394,8 +431,11 @@ def _reply(
 
 
 def _planned(one: Candidate) -> PlannedSession:
+    from vir_core.transcripts import names_of
+
     facts = one.facts
-    title = clean(facts.title or facts.first_prompt).strip().partition("\n")[0][:80]
+    title, prompt = names_of(facts)
+    title = clean(title or prompt).strip().partition("\n")[0][:80]
     return PlannedSession(
         session=one.key,
         path=facts.path,

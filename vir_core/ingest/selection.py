@@ -12,7 +12,7 @@ from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.named import find_session
 from vir_core.ingest.policy import Policy
 from vir_core.ingest.standing import TAKEN, gained, resting, session_key, waits, wanted
-from vir_core.memory import Memory, Observation, duration
+from vir_core.memory import Memory, Observation, SessionState, Tombstones, duration
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
 
@@ -95,7 +95,7 @@ def plan_run(
 ) -> RunPlan:
     """Decides for every thread. Raises `RequestError` when a filter names nothing."""
     policy = policy or Policy()
-    plan = _Plan()
+    plan = _Plan(memory.tombstones())
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
@@ -138,7 +138,13 @@ def _decide(
     """`left` is why the session is left out for now; what was distilled before stays as it is."""
     facts, note = thread.speaker, note_id(key)
     settled = memory.sessions.get(key)
-    if settled is not None and settled.outcome and not forced and not gained(facts, settled):
+    if (
+        settled is not None
+        and settled.outcome
+        and not forced
+        and not gained(facts, settled)
+        and not plan.freed(settled)
+    ):
         if settled.outcome == "noted":
             plan.unchanged += 1
         else:
@@ -182,12 +188,17 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
 
 
 class _Plan:
-    def __init__(self) -> None:
+    def __init__(self, tombstones: Tombstones) -> None:
+        self.tombstones = tombstones
         self.take: list[Candidate] = []
         self.kept: list[KeptNote] = []
         self.unchanged = 0
         self.waiting: list[Thread] = []
         self.skipped: Counter[str] = Counter()
+
+    def freed(self, settled: SessionState) -> bool:
+        """Whether something that the session's outcome left out may be written now."""
+        return any(not self.tombstones.refuse((value,)) for value in settled.refused)
 
     def skip(self, reason: str, number: int = 1) -> None:
         if number:

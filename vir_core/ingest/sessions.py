@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 
-from vir_core import __version__
 from vir_core.contract import RequestError, SessionInfo, SessionsReply, SessionsRequest
 from vir_core.ingest.gone import explain_gone, gone_info, gone_sessions, named_gone
 from vir_core.ingest.places import Places
@@ -14,11 +13,11 @@ from vir_core.ingest.policy import Policy
 from vir_core.ingest.projects import read_policy
 from vir_core.ingest.sources import find_sources, read_sources
 from vir_core.ingest.standing import gained, resting, session_key, wanted
-from vir_core.journal import Journal, Texts
+from vir_core.journal import Texts
 from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Archive, Project, SessionFacts, Thread
 from vir_core.upkeep.copies import ARCHIVE
-from vir_core.vault import NoVault, Vault, find_vault, resolve
+from vir_core.vault import NoVault, Vault, find_vault, open_journal
 
 
 def sessions(request: SessionsRequest) -> SessionsReply:
@@ -68,10 +67,8 @@ def _memory(request: SessionsRequest) -> tuple[Vault | None, Memory, str]:
         if request.vault:
             raise
         return None, Memory(), ""
-    device = resolve(vault).device
-    state = vault.readable_state()
-    journal = Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
-    return vault, journal.read(memory_of(journal)).projection, device
+    journal = open_journal(vault)
+    return vault, journal.read(memory_of(journal)).projection, journal.device
 
 
 def session_info(facts: SessionFacts, thread: Thread, memory: Memory, project: Project, policy: Policy) -> SessionInfo:

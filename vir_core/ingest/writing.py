@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vir_core.contract import Category, Failure, KeptNote, WrittenNote
 from vir_core.distil import DISTILLER, Extract, NothingDurable
 from vir_core.ingest.drafting import draft_of, evidence_of
+from vir_core.ingest.refusing import Cleared, Likeness, Refuser, held_line
 from vir_core.ingest.selection import Candidate
 from vir_core.journal import Draft as LineDraft
 from vir_core.journal import Journal, Reading, Texts
 from vir_core.machine import MachineError, read_bytes
 from vir_core.memory import (
+    PLACES,
     EvidenceRef,
     Memory,
     NoteWritten,
@@ -25,14 +27,19 @@ from vir_core.memory import (
     Spool,
     is_of_one_file,
     keep,
+    likes_of,
     memory_of,
+    statements_of,
 )
 from vir_core.text import sha256_hex
 from vir_core.vault import (
     CannotEdit,
     Draft,
+    NoteFile,
     Rendered,
+    Secret,
     Vault,
+    keep_secret,
     note_path,
     note_words,
     parse,
@@ -52,17 +59,21 @@ class Distilled(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """What a batch came to. `skipped` counts sessions with nothing durable; `paths` are the notes' files after it."""
+    """What a batch came to. `nothing` counts sessions with nothing durable, `refused` those of which nothing was left
+    because the person rejected the same before, `lessons_refused` the lessons that were left out for it."""
 
     written: list[WrittenNote]
     kept: list[KeptNote]
     failed: list[Failure]
-    nothing: int
-    lines: int
+    nothing: int = 0
+    refused: int = 0
+    lessons_refused: int = 0
+    lines: int = 0
 
 
 class _Prepared(Struct, frozen=True, kw_only=True):
-    """One note, ready: everything that its line names is durable. `expected` is empty for a new file."""
+    """One note, ready: everything that its line names is durable. `expected` is empty for a new file. `like` is what
+    the note resembles and waits for."""
 
     candidate: Candidate
     draft: Draft
@@ -70,6 +81,16 @@ class _Prepared(Struct, frozen=True, kw_only=True):
     content: bytes
     expected: str
     act: NoteWritten
+    cleared: Cleared
+    like: Likeness | None
+
+
+class _Refused(Exception):
+    """Every lesson of a session says what was rejected before."""
+
+    def __init__(self, cleared: Cleared) -> None:
+        super().__init__(cleared.values)
+        self.cleared = cleared
 
 
 class Desk:
@@ -88,10 +109,13 @@ class Desk:
     def put(self, batch: Sequence[Distilled], memory: Memory) -> Outcome:
         """Writes one batch. Whatever fails for one session is reported and leaves the others alone; a full disk ends the
         batch with `StorageError`, and nothing that was acknowledged is lost."""
-        outcome = Outcome([], [], [], 0, 0)
+        outcome = Outcome([], [], [])
         prepared: list[_Prepared] = []
         promises: dict[str, tuple[Path, Promise]] = {}
         drafts: list[LineDraft] = []
+        # Made with the first lines, and by the side that writes: every line names statements by it.
+        secret = keep_secret(self.vault)
+        refuser = Refuser(self.vault, memory, memory.tombstones())
         for one in batch:
             drafts += self._joins(one.candidate)
             if isinstance(one.outcome, NothingDurable):
@@ -99,7 +123,12 @@ class Desk:
                 drafts.append(_settled(one.candidate, "nothing_durable", self.run))
                 continue
             try:
-                ready = self._prepare(one.candidate, one.outcome, memory)
+                ready = self._prepare(one.candidate, one.outcome, memory, secret, refuser)
+            except _Refused as refused:
+                outcome.refused += 1
+                outcome.lessons_refused += refused.cleared.lessons
+                drafts.append(_settled(one.candidate, "refused", self.run, refused.cleared.values))
+                continue
             except CannotEdit:
                 outcome.kept.append(self._kept(one.candidate, "broken"))
                 continue
@@ -126,7 +155,10 @@ class Desk:
             due = self._still_due(prepared, writer.reading.projection, outcome)
             for ready in due:
                 drafts.append(LineDraft(action="note_written", subject=ready.draft.id, data=ready.act))
-                drafts.append(_settled(ready.candidate, "noted", self.run))
+                drafts.append(_settled(ready.candidate, "noted", self.run, ready.cleared.values))
+                outcome.lessons_refused += ready.cleared.lessons
+                if ready.like is not None:
+                    drafts.append(held_line(ready.draft.id, ready.like))
             outcome.lines += len(writer.append(drafts, kind="vir", surface=SURFACE))
             self.reading = writer.reading
         for ready in due:
@@ -166,13 +198,25 @@ class Desk:
         file = self.observation.present.get(candidate.note)
         return Failure(path=file.path if file else candidate.facts.path, stage="write", message=error.message)
 
-    def _prepare(self, candidate: Candidate, extract: Extract, memory: Memory) -> _Prepared:
-        """Renders the note and makes its texts durable. Raises `CannotEdit`, `StorageError`."""
+    def _prepare(
+        self, candidate: Candidate, extract: Extract, memory: Memory, secret: Secret, refuser: Refuser
+    ) -> _Prepared:
+        """Renders the note and makes its texts durable. Raises `CannotEdit`, `StorageError`, `_Refused`."""
         file = self.observation.present.get(candidate.note)
         renamed = file is not None and self._title_changed(candidate.note, extract.title, memory)
         aliases = (extract.title,) if renamed else ()
-        draft = draft_of(candidate, extract, aliases)
-        rendered = render(draft, self.vault.config.prefix)
+        cleared = refuser.clear(draft_of(candidate, extract, aliases), secret)
+        if cleared.draft is None:
+            raise _Refused(cleared)
+        draft = cleared.draft
+        prefix = self.vault.config.prefix
+        rendered = render(draft, prefix)
+        parsed = parse(rendered.content, prefix)
+        state = memory.notes.get(draft.id)
+        like = refuser.resembles(draft.id, statements_of(parsed, draft.title), known=likes_of(state) if state else ())
+        if like is not None:
+            draft = structs.replace(draft, state="Needs another look")
+            rendered = render(draft, prefix)
         if file is None:
             path = note_path(self.vault, draft, self._is_taken)
             content, expected = rendered.content, ""
@@ -180,8 +224,17 @@ class Desk:
         else:
             path = file.path
             content, expected = self._rewritten(path, rendered)
-        act = self._act(candidate, draft, path, rendered.body, content)
-        return _Prepared(candidate=candidate, draft=draft, path=path, content=content, expected=expected, act=act)
+        act = self._act(candidate, draft, path, rendered.body, parse(content, prefix), secret)
+        return _Prepared(
+            candidate=candidate,
+            draft=draft,
+            path=path,
+            content=content,
+            expected=expected,
+            act=act,
+            cleared=cleared,
+            like=like,
+        )
 
     def _title_changed(self, note: str, title: str, memory: Memory) -> bool:
         state = memory.notes.get(note)
@@ -202,16 +255,24 @@ class Desk:
         _, body = split(edited)
         return edited[: len(edited) - len(body)] + rendered.body, sha256_hex(old)
 
-    def _act(self, candidate: Candidate, draft: Draft, path: str, body: bytes, content: bytes) -> NoteWritten:
+    def _act(
+        self, candidate: Candidate, draft: Draft, path: str, body: bytes, parsed: NoteFile, secret: Secret
+    ) -> NoteWritten:
+        stated = statements_of(parsed, draft.title)
+        values: dict[str, tuple[str, ...]] = {}
+        for one in stated:
+            values[one.place] = tuple(sorted({*values.get(one.place, ()), *one.values(secret)}))
         lessons = tuple(
             EvidenceRef(
                 id=lesson.id,
                 evidence=self.texts.put(
                     {"kind": "evidence", "note": draft.id, "lesson": lesson.id}, evidence_of(lesson)
                 ),
+                values=values.get(lesson.id, ()),
             )
             for lesson in draft.lessons
         )
+        parts = {place: values[place] for place in PLACES if values.get(place)}
         header = {
             "kind": "note",
             "title": draft.title,
@@ -222,7 +283,7 @@ class Desk:
         return NoteWritten(
             text=self.texts.put(header, body),
             body=sha256_hex(body),
-            words=note_words(parse(content, self.vault.config.prefix), draft.category),
+            words=note_words(parsed, draft.category),
             category=draft.category,
             project=candidate.project.id,
             date=draft.date,
@@ -232,6 +293,7 @@ class Desk:
             confidence=draft.confidence,
             lessons=lessons,
             turns=candidate.facts.human_turns,
+            parts=parts,
         )
 
     def _keep(self, ready: _Prepared, promised: tuple[Path, Promise], outcome: Outcome) -> None:
@@ -259,11 +321,12 @@ class Desk:
                 category=category,
                 project=ready.draft.project,
                 lessons=len(ready.draft.lessons),
+                resembles=ready.like.like if ready.like else "",
             )
         )
 
 
-def _settled(candidate: Candidate, outcome: str, run: str) -> LineDraft:
+def _settled(candidate: Candidate, outcome: str, run: str, refused: tuple[str, ...] = ()) -> LineDraft:
     facts = candidate.facts
     return LineDraft(
         action="session_settled",
@@ -276,5 +339,6 @@ def _settled(candidate: Candidate, outcome: str, run: str) -> LineDraft:
             last=facts.last_turn,
             source=facts.source,
             run=run,
+            refused=refused,
         ),
     )

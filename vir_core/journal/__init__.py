@@ -4,8 +4,9 @@ business of the projection that it is replayed into. The engine reads journals o
 
 from __future__ import annotations
 
+from vir_core.journal.damage import LINE_LIMIT, Damage, plain, salvage, stripped
 from vir_core.journal.journal import ACCEPT, GivenUp, Healed, Journal, JournalError, Tail, Writer
-from vir_core.journal.line import By, Damage, Draft, Line
+from vir_core.journal.line import By, Draft, Line
 from vir_core.journal.reading import Lines, read_lines, read_projection, save_reading
 from vir_core.journal.replay import Marks, Projection, ProjectionOf, Reading
 from vir_core.journal.segment import Files, list_file, list_folder
@@ -15,6 +16,7 @@ from vir_core.journal.verify import Finding, FindingKind, Verdict
 
 __all__ = [
     "ACCEPT",
+    "LINE_LIMIT",
     "By",
     "Damage",
     "Draft",
@@ -41,8 +43,11 @@ __all__ = [
     "Writer",
     "list_file",
     "list_folder",
+    "plain",
     "read_lines",
     "read_projection",
+    "salvage",
     "save_reading",
+    "stripped",
     "text_digest",
 ]

@@ -15,18 +15,14 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
+from vir_core.journal.damage import LINE_LIMIT, Damage, plain, salvage, stripped
 from vir_core.machine import sha256
 
 VERSION = 1
-LINE_LIMIT = 16 * 1024 * 1024
 SEGMENT_STARTED = "segment_started"
 
-# Broken objects on one line are looked for at this opening, which cannot occur inside a JSON string.
-_OPENING = '{"v":'
-_TRIES = 100
+_OPENING = re.compile(r'\{"v":')
 _NOT_ONE_LINE = "a line would not read back as it is written"
-_PADDING = b" \t\r\0"
-_BOM = b"\xef\xbb\xbf"
 
 # Years end at 8999: a stamp beyond is no stamp of ours, and the microsecond after the last one still has a name.
 LAST = "8999-12-31T23:59:59.999999Z"
@@ -86,34 +82,6 @@ class Draft(Struct, frozen=True):
     data: Struct | dict[str, Any]
     must: bool = False
     proof: Raw = Raw(b"")
-
-
-class Damage(Struct, array_like=True):
-    """What could not be read, by kind.
-
-    `torn` incomplete objects, `garbage` lines that are no line of ours, `oversize` lines beyond 16 MiB, `unreadable` files
-    that do not open, `other_vault` segments that name another vault, `unplaced` lines of a device that nowhere says which
-    vault it writes for. `glued` lines held several objects and `padding`
-    lines held NULs; nothing of those two was lost.
-    """
-
-    torn: int = 0
-    garbage: int = 0
-    oversize: int = 0
-    unreadable: int = 0
-    other_vault: int = 0
-    glued: int = 0
-    padding: int = 0
-    unplaced: int = 0
-
-    @property
-    def total(self) -> int:
-        lost = self.torn + self.garbage + self.oversize + self.unreadable + self.other_vault + self.unplaced
-        return lost + self.glued + self.padding
-
-    def add(self, other: Damage) -> None:
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class _Written(Struct, frozen=True, kw_only=True):
@@ -204,8 +172,8 @@ def compose(drafts: Sequence[Draft], *, newest: str, clock: str, by: By, prev: s
     if whole.count(b"\n") >= len(lines) or len(_check(whole)) != len(lines):
         raise ValueError(_NOT_ONE_LINE)
     # Where nothing is escaped a reader finds just these values; decoding them again would be half the cost of a batch.
-    plain = b"\\" not in whole and _plain(whole) and len(whole) <= LINE_LIMIT
-    return lines if plain else [_reread(line.raw) for line in lines]
+    unescaped = b"\\" not in whole and plain(whole) and len(whole) <= LINE_LIMIT
+    return lines if unescaped else [_reread(line.raw) for line in lines]
 
 
 def _written(draft: Draft, data: Any, at: str, by: By, prev: str, clock: str) -> bytes:
@@ -236,20 +204,20 @@ def _reread(raw: bytes) -> Line:
 def digest_of(piece: bytes) -> bytes:
     """The line hash of one well-formed stored line, as 32 bytes."""
     if piece[0] != 0x7B or piece[-1] != 0x7D:
-        piece = _stripped(piece)
+        piece = stripped(piece)
     return sha256(piece).digest()
 
 
 def decode_lines(block: bytes, damage: Damage) -> list[Line]:
     """Every line in `block`, in order; what is not a line is added to `damage`."""
     lines: list[Line] = []
-    careful = not _plain(block)
+    careful = not plain(block)
     for piece in block.split(b"\n"):
         if not piece:
             continue
         raw = piece
         if raw[0] != 0x7B or raw[-1] != 0x7D:
-            raw = _stripped(piece)
+            raw = stripped(piece)
             if b"\0" in piece:
                 damage.padding += 1
             if not raw:
@@ -257,13 +225,13 @@ def decode_lines(block: bytes, damage: Damage) -> list[Line]:
         if len(raw) > LINE_LIMIT:
             damage.oversize += 1
             continue
-        if careful and not _plain(raw):
-            lines.extend(_salvage(raw, damage))
+        if careful and not plain(raw):
+            lines.extend(salvage(raw, damage, opening=_OPENING, read=_read))
             continue
         try:
             line = _line(_decode(raw), raw)
         except (ValueError, RecursionError):
-            lines.extend(_salvage(raw, damage))
+            lines.extend(salvage(raw, damage, opening=_OPENING, read=_read))
             continue
         if line is None:
             damage.garbage += 1
@@ -284,78 +252,5 @@ def _line(line: Line, raw: bytes) -> Line | None:
     return line
 
 
-def _stripped(piece: bytes) -> bytes:
-    piece = piece.strip(_PADDING)
-    if piece.startswith(_BOM):
-        piece = piece[3:].strip(_PADDING)
-    return piece
-
-
-def _plain(block: bytes) -> bool:
-    """Whether the fast decoder sees every string as it is: valid UTF-8 and no escaped surrogates, lone or paired."""
-    # Looking for one byte first is ten times as fast.
-    if b"\\" in block and (b"\\ud" in block or b"\\uD" in block):
-        return False
-    if block.isascii():
-        return True
-    try:
-        block.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _salvage(raw: bytes, damage: Damage) -> list[Line]:
-    """Reads a line that the fast decoder refuses: glued objects, torn pieces, broken Unicode."""
-    import json
-
-    scan = json.JSONDecoder().raw_decode
-    text = raw.decode("utf-8", "surrogateescape")
-    lines: list[Line] = []
-    objects = failures = 0
-    lost = False
-    position = text.find("{")
-    while position >= 0 and failures < _TRIES:
-        try:
-            value, end = scan(text, position)
-        except (ValueError, RecursionError):
-            failures += 1
-            lost = True
-            position = text.find(_OPENING, position + 1)
-            continue
-        objects += 1
-        line = _relined(value, text[position:end].encode("utf-8", "surrogateescape"))
-        if line is None:
-            damage.garbage += 1
-        else:
-            lines.append(line)
-        position = text.find("{", end)
-        between = text[end:position] if position >= 0 else text[end:]
-        lost = lost or bool(between.strip(" \t\r\0\ufeff"))
-    if objects > 1:
-        damage.glued += 1
-    if lost:
-        damage.torn += 1
-    elif not objects:
-        damage.garbage += 1
-    return lines
-
-
-def _relined(value: Any, raw: bytes) -> Line | None:
-    try:
-        if _plain(raw):
-            return _line(_decode(raw), raw)
-        return _line(_decode(_encode(_mended(value))), raw)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _mended(value: Any) -> Any:
-    """The value with every lone surrogate and undecodable byte replaced by U+FFFD."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    return value
+def _read(fast: bytes, own: bytes) -> Line | None:
+    return _line(_decode(fast), own)

@@ -16,7 +16,7 @@ from typing import Generic
 
 from msgspec import Struct
 
-from vir_core.journal.line import Damage
+from vir_core.journal.damage import Damage
 from vir_core.journal.segment import Files, Mark, blocks, last_behind, list_folder, mark_at, open_behind
 from vir_core.journal.shape import L, MirroredShape
 from vir_core.machine import append, make_dirs, sha256

@@ -34,7 +34,8 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from vir_core.journal.line import SEGMENT_STARTED, VERSION, Damage, Line
+from vir_core.journal.damage import Damage
+from vir_core.journal.line import SEGMENT_STARTED, VERSION, Line
 from vir_core.journal.mirror import Mirror, Mirrored, Unread
 from vir_core.journal.segment import Cut, Mark, mark_at, number_of, read_segment, same_file
 from vir_core.journal.shape import Entry, L, Shape

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vir_core.journal.line import Damage, Line, decode_lines
+from vir_core.journal.damage import Damage
+from vir_core.journal.line import Line, decode_lines
 from vir_core.journal.mirror import Mirror, guard
 from vir_core.machine import ANYTHING, StorageError, append, make_dirs, read_bytes, sha256, write_atomic
 

@@ -16,7 +16,8 @@ from zlib import crc32
 from msgspec import MsgspecError, Struct, field
 from msgspec.json import decode as decode_json
 
-from vir_core.journal.line import LINE_LIMIT, Damage, Line
+from vir_core.journal.damage import LINE_LIMIT, Damage
+from vir_core.journal.line import Line
 from vir_core.machine import sha256
 
 SEAL = 1024 * 1024

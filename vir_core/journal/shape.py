@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from vir_core.journal.line import SEGMENT_STARTED, Damage, Line, decode_lines, digest_of
+from vir_core.journal.damage import Damage
+from vir_core.journal.line import SEGMENT_STARTED, Line, decode_lines, digest_of
 from vir_core.journal.segment import Files, list_segments
 
 

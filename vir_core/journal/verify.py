@@ -13,7 +13,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vir_core.journal.line import LAST, VERSION, Damage, Line
+from vir_core.journal.damage import Damage
+from vir_core.journal.line import LAST, VERSION, Line
 from vir_core.journal.mirror import Mirror
 from vir_core.journal.replay import Marks, Replay
 from vir_core.journal.segment import Mark, blocks, open_behind

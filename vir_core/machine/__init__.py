@@ -23,6 +23,7 @@ from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
 from vir_core.machine.process import private_streams, when_parent_dies
+from vir_core.machine.terminal import Terminal, open_terminal
 
 __all__ = [
     "ABSENT",
@@ -35,6 +36,7 @@ __all__ = [
     "Holder",
     "MachineError",
     "StorageError",
+    "Terminal",
     "append",
     "claude_projects_dirs",
     "codex_home_dirs",
@@ -42,6 +44,7 @@ __all__ = [
     "hold",
     "holder_of",
     "make_dirs",
+    "open_terminal",
     "private_streams",
     "read_bytes",
     "rename_no_replace",

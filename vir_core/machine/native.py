@@ -1,4 +1,4 @@
-"""The calls that differ between operating systems; the only module of the house that asks which one this is."""
+"""The calls that differ between operating systems; beside `terminal`, the only module that asks which one this is."""
 
 from __future__ import annotations
 

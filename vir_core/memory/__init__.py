@@ -25,6 +25,7 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
     Superseded,
+    TombstoneLifted,
 )
 from vir_core.memory.facts import (
     REVIEW_FIRST,
@@ -35,11 +36,13 @@ from vir_core.memory.facts import (
     SessionState,
     Written,
     actions,
+    likes_of,
     memory_of,
     trusted_root,
     understands,
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
+from vir_core.memory.life import Life, entries_of
 from vir_core.memory.moments import day_since, duration, stamp_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.scope import is_project_id, parse_scope, process_scope
@@ -55,10 +58,13 @@ from vir_core.memory.shown import (
 )
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.standing import Claim, Setting, Standing
+from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
 from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 
 __all__ = [
+    "PLACES",
     "PLAIN",
     "REVIEW_FIRST",
     "ROW_BYTES",
@@ -76,6 +82,9 @@ __all__ = [
     "Held",
     "KeyEnrolled",
     "KeyRevoked",
+    "Laid",
+    "LessonRef",
+    "Life",
     "Lifted",
     "LinesGivenUp",
     "Memory",
@@ -99,21 +108,27 @@ __all__ = [
     "Span",
     "Spool",
     "Standing",
+    "Statement",
     "Superseded",
+    "TombstoneLifted",
+    "Tombstones",
     "TrustFacts",
     "Written",
     "actions",
+    "bare",
     "build_gate",
     "counted",
     "counted_shown",
     "current_gate",
     "day_since",
     "duration",
+    "entries_of",
     "erase_shown",
     "is_day",
     "is_of_one_file",
     "is_project_id",
     "keep",
+    "likes_of",
     "load_gate",
     "memory_of",
     "observe",
@@ -124,9 +139,11 @@ __all__ = [
     "shown_counts",
     "shown_words",
     "stamp_of",
+    "statements_of",
     "take_census",
     "today",
     "trust",
     "trusted_root",
     "understands",
+    "values_of",
 ]

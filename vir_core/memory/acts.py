@@ -6,10 +6,12 @@ from msgspec import Struct, field
 
 
 class EvidenceRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A lesson and the digest of the text that holds its quote with the turns around it."""
+    """A lesson, the digest of the text that holds its quote with the turns around it, and its values: keyed digests of what
+    it states (see `statements`)."""
 
     id: str
     evidence: str = ""
+    values: tuple[str, ...] = ()
 
 
 class SegmentStarted(Struct, frozen=True, kw_only=True):
@@ -21,7 +23,8 @@ class SegmentStarted(Struct, frozen=True, kw_only=True):
 
 class NoteWritten(Struct, frozen=True, kw_only=True):
     """`text` is the digest of the text (header and body), `body` that of the bytes below the frontmatter, `words` the
-    content digest, `turns` how many prompts and answers of a person the session had."""
+    content digest, `turns` how many prompts and answers of a person the session had, `parts` the values of the title and of
+    the sentences of summary and context, by these names."""
 
     text: str
     body: str
@@ -35,10 +38,12 @@ class NoteWritten(Struct, frozen=True, kw_only=True):
     confidence: float = 0.0
     lessons: tuple[EvidenceRef, ...] = ()
     turns: int = 0
+    parts: dict[str, tuple[str, ...]] = {}
 
 
 class SessionSettled(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`outcome` is noted or nothing_durable. `turns` counts the person's prompts and `replies` what the agent said, so that a
+    """`outcome` is noted, nothing_durable or refused. `refused` are the values of what was rejected before and so not written
+    again. `turns` counts the person's prompts and `replies` what the agent said, so that a
     session read while the agent was still at work is seen to have gone on; -1 where that was not written down."""
 
     outcome: str
@@ -48,6 +53,7 @@ class SessionSettled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     last: str = ""
     source: str = ""
     run: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class SessionJoined(Struct, frozen=True, kw_only=True):
@@ -92,7 +98,9 @@ class Adopted(Struct, frozen=True, kw_only=True):
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
-    """`lessons` are those whose words are wrong or private; with `struck` the lessons alone are taken out."""
+    """`lessons` are those whose words are wrong or private; with `struck` the lessons alone are taken out. `values` are those
+    of the statements that shall not come back, `text` the digest of the words as they were rejected when they are other than
+    vir wrote."""
 
     reason: str = ""
     digest: str = ""
@@ -101,16 +109,20 @@ class Rejected(Struct, frozen=True, kw_only=True):
     of: str = ""
     why: str = ""
     after: str = ""
+    values: tuple[str, ...] = ()
+    text: str = ""
 
 
 class Held(Struct, frozen=True, kw_only=True):
     """`reason` is flagged, resembles, superseded, pruned, marked (the property `vir: wrong`), or another; `like` is what it
-    resembles, `why` the digest of a text with the person's words. `origin` is who said so, a session's key or
-    `<surface>@<device>`, so that many from one can be asked about as one."""
+    resembles, `n…#l…`, and `place` the lesson of its own that does, or title, summary or context; `why` the digest of a text
+    with the person's words. `origin` is who said so, a session's key or `<surface>@<device>`, so that many from one can be
+    asked about as one."""
 
     reason: str = ""
     like: str = ""
     why: str = ""
+    place: str = ""
     origin: str = ""
 
 
@@ -120,6 +132,13 @@ class FlagNoted(Struct, frozen=True, kw_only=True):
 
     why: str = ""
     origin: str = ""
+
+
+class TombstoneLifted(Struct, frozen=True, kw_only=True):
+    """These values may be said again in other notes; the subject, the note they were rejected in, stays as it is."""
+
+    values: tuple[str, ...] = ()
+    after: str = ""
 
 
 class Lifted(Struct, frozen=True, kw_only=True):

@@ -41,10 +41,12 @@ from vir_core.memory.acts import (
     SessionJoined,
     SessionSettled,
     Superseded,
+    TombstoneLifted,
 )
 from vir_core.memory.shelf import Shelf
 from vir_core.memory.standing import UNJUDGED, UNSET, Claim, Setting, Standing, resolve, setting
 from vir_core.memory.time import Span, is_day, today
+from vir_core.memory.tombstones import Laid, LessonRef, Tombstones
 from vir_core.memory.trust import SERVED, trust_on
 
 Stamp = tuple[str, str, str]
@@ -71,6 +73,8 @@ class Written(Struct, frozen=True, array_like=True, gc=False):
     distiller: str
     confidence: float
     turns: int
+    lessons: tuple[LessonRef, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
 
 
 class NoteState(Struct, array_like=True, gc=False):
@@ -99,6 +103,7 @@ class SessionState(Struct, array_like=True, gc=False):
     run: str = ""
     into: str = ""
     joined: Stamp = ZERO
+    refused: tuple[str, ...] = ()
 
 
 class RunState(Struct, array_like=True):
@@ -122,7 +127,7 @@ class ProjectState(Struct, array_like=True):
 
 
 class State(Struct):
-    """All but the two large tables. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
+    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
     notes that a line says another note holds instead of, by that other note."""
 
     runs: dict[str, RunState] = {}
@@ -136,6 +141,7 @@ class State(Struct):
     enrolments: list[Enrolment] = []
     revocations: list[Revocation] = []
     unproven_keys: int = 0
+    laid: dict[str, Laid] = {}
 
 
 REVIEW_FIRST = "review_first"
@@ -160,6 +166,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("held", Held),
         ("flag_noted", FlagNoted),
         ("lifted", Lifted),
+        ("tombstone_lifted", TombstoneLifted),
         ("adopted", Adopted),
         ("superseded", Superseded),
         ("expired", Expired),
@@ -198,6 +205,11 @@ def hold_of(act: Held) -> Hold:
     return _HOLD_OF_REASON.get(act.reason, "suspended")
 
 
+def likes_of(note: NoteState) -> frozenset[str]:
+    """What a note was ever held beside as resembling it, whatever became of that."""
+    return frozenset(claim.other for claim in note.claims if claim.act == "held" and claim.reason == "resembles")
+
+
 class Memory:
     """A `Projection` of journal lines. It asks nothing of the disk; `observe` sets it against the vault.
 
@@ -205,7 +217,7 @@ class Memory:
     part of what is dumped, so a checkpoint holds whoever is trusted. Without them no proof counts.
     """
 
-    layout = 3
+    layout = 4
 
     def __init__(self, vaults: Collection[str] = (), root: str = "") -> None:
         self.state = State()
@@ -216,6 +228,7 @@ class Memory:
         self._notes = Shelf(NoteState)
         self._sessions = Shelf(SessionState)
         self._same: dict[str, str] = {}
+        self._tombstones: Tombstones | None = None
 
     @property
     def notes(self) -> Mapping[str, NoteState]:
@@ -273,9 +286,30 @@ class Memory:
             if note is None:
                 others = self.state.others.get(subject)
                 return resolve(others, self.keys) if others else UNJUDGED
+        standing = self._judged(note)
+        tombstones = self.tombstones()
+        if not tombstones or note.written is None:
+            return standing
+        return tombstones.over(standing, note.id, note.written.lessons, note.written.parts)
+
+    def _judged(self, note: NoteState) -> Standing:
+        """How a note stands by the lines about itself."""
         if not note.claims:
             return UNJUDGED
         return resolve(note.claims, self.keys, written=note.written.stamp if note.written else ZERO)
+
+    def tombstones(self) -> Tombstones:
+        """The rejected statements in force."""
+        if self._tombstones is None:
+            force: list[Laid] = []
+            freed: set[tuple[str, str]] = set()
+            for subject in {one.note for one in self.state.laid.values()}:
+                standing = self._judged(self._note(subject))
+                lines = {claim.line for claim in standing.rejects}
+                force += [one for one in self.state.laid.values() if one.note == subject and one.line in lines]
+                freed |= {(subject, value) for value in standing.freed}
+            self._tombstones = Tombstones(force, frozenset(freed))
+        return self._tombstones
 
     def signatures_of(self, public: str) -> tuple[str, ...]:
         """The signatures that this key (hex) is known to have made, newest line first: what revoking it must name. Not more
@@ -360,6 +394,7 @@ class Memory:
         if position != len(view):
             raise ValueError("not as long as it says")
         state = _decoder.decode(parts[0])
+        self._tombstones = self._keys = None
         self._notes, self._sessions = Shelf(NoteState, *parts[1:3]), Shelf(SessionState, *parts[3:5])
         self.state = state
 
@@ -429,6 +464,7 @@ class Memory:
         else:
             claims = self.state.others.setdefault(line.subject, [])
         insort(claims, claim, key=_stamp_of)
+        self._tombstones = None
 
     def _checked(self, line: Line) -> Checked | None:
         proof = bytes(line.proof)
@@ -480,6 +516,8 @@ class Memory:
                 distiller=self._one(act.distiller),
                 confidence=act.confidence,
                 turns=act.turns,
+                lessons=tuple([LessonRef(one.id, one.evidence, one.values) for one in act.lessons]),
+                parts=act.parts,
             )
 
     def _apply_session_settled(self, line: Line, act: SessionSettled) -> None:
@@ -492,6 +530,7 @@ class Memory:
             session.replies = act.replies
             session.last = act.last
             session.run = self._one(act.run)
+            session.refused = act.refused
 
     def _apply_session_joined(self, line: Line, act: SessionJoined) -> None:
         session = self._session(line.subject)
@@ -535,6 +574,11 @@ class Memory:
 
     def _apply_rejected(self, line: Line, act: Rejected) -> None:
         # Withholding works at once and without proof, as suspended.
+        if act.values:
+            lessons = tuple(sorted({*act.lessons, *act.struck}))
+            self.state.laid[line.hash] = Laid(
+                line.hash, line.subject, act.reason, act.values, lessons, act.text, line.when
+            )
         self._judge(
             line,
             hold="" if act.struck else "suspended",
@@ -547,6 +591,9 @@ class Memory:
             other=act.of,
             why=act.why,
         )
+
+    def _apply_tombstone_lifted(self, line: Line, act: TombstoneLifted) -> None:
+        self._judge(line, proven=True, after=act.after, lessons=act.values)
 
     def _apply_held(self, line: Line, act: Held) -> None:
         self._judge(
@@ -594,7 +641,7 @@ class Memory:
 
     def _add_key(self, keys: list[_Key], key: _Key) -> None:
         insort(keys, key, key=_line_of)
-        self._keys = None
+        self._keys = self._tombstones = None
 
     def _apply_authority_started_over(self, line: Line, act: AuthorityStartedOver) -> None:
         del line, act  # every device decides for itself whom it trusts

@@ -217,6 +217,9 @@ class Gate:
         if bytes(line.proof):
             return False  # final rather than suspended, when it is good; that takes the keys to say
         match act:
+            case Rejected(values=(_, *_)):
+                # It may take lessons out of other notes too.
+                return False
             case Rejected(struck=(_, *_)):
                 self._struck[line.subject] = self._struck.get(line.subject, frozenset()) | frozenset(act.struck)
             case Rejected():

@@ -23,6 +23,8 @@ from vir_core.authority import Checked, Keys, needs_proof
 Verdict = Literal["none", "approved", "rejected"]
 
 _VERDICTS = frozenset({"approved", "adopted", "rejected"})
+# What was said of the note itself is not among them.
+_OF_OTHERS = frozenset({"archived", "retold", "tombstoned"})
 _INTERVALS = frozenset({"superseded", "expired"})
 
 
@@ -65,8 +67,10 @@ class Standing(Struct, frozen=True):
     `heads` are the acts that no later one saw: what the next verdict carries as `after`. `open` is everything that withholds
     and may be taken back: what an admitting act names in `lifts`. `holds` are the names of the holds, without those that begin
     on a day; `unknown_act` among them is what only a newer version can take back. `waiting` are lines that admit and that no key proves here. `rejects` are rejects not taken
-    back, of the whole or of lessons, `noted` flags that were only written down (until something `lifts` them), and `counted` the lines whose proof counts. `ends` is the first day on which the
-    subject no longer holds, `successor` the note that holds instead.
+    back, of the whole or of lessons, `noted` flags that were only written down (until something `lifts` them), and `counted` the
+    lines whose proof counts. `ends` is the first day on which the subject no longer holds, `successor` the note that holds
+    instead. `freed` are values of its statements that may be said again, though the reject stands. `refused` are those of
+    `struck` that say what was rejected in this note or another: lessons, `summary` and `context`.
     """
 
     verdict: Verdict = "none"
@@ -85,6 +89,8 @@ class Standing(Struct, frozen=True):
     counted: frozenset[str] = frozenset()
     ends: str = ""
     successor: str = ""
+    freed: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
 
     @property
     def archived(self) -> bool:
@@ -95,7 +101,8 @@ class Standing(Struct, frozen=True):
     def judged(self) -> bool:
         """Whether somebody said something about it that a machine must not overwrite. A line that still waits for its key
         may be a person's."""
-        return bool(self.verdict != "none" or self.struck or self.waiting or self.ends or self.holds - {"archived"})
+        struck = self.struck - self.refused
+        return bool(self.verdict != "none" or struck or self.waiting or self.ends or self.holds - _OF_OTHERS)
 
     @property
     def after(self) -> str:
@@ -139,6 +146,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
     open: list[Claim] = []
     waiting: list[Claim] = []
     rejects: list[Claim] = []
+    freed: set[str] = set()
     noted: list[Claim] = []
     holds: set[str] = set()
     for claim in ordered:
@@ -150,6 +158,8 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
             continue
         if claim.act == "rejected":
             rejects.append(claim)
+        if claim.act == "tombstone_lifted" and counts:
+            freed.update(claim.lessons)
         if claim.act == "flag_noted":
             noted.append(claim)
             continue
@@ -182,6 +192,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
         rejects=tuple(rejects),
         noted=tuple(noted),
         counted=frozenset(by_line),
+        freed=frozenset(freed),
         ends=ends.day if ends else "",
         successor=next((claim.other for claim in open if claim.act == "superseded" and claim.day == ends.day), "")
         if ends

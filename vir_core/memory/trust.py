@@ -52,8 +52,9 @@ class TrustFacts(Struct, frozen=True):
 
 def trust(facts: TrustFacts) -> Trust:
     """The one rule. A final reject outranks every hold, and a hold that says *stop* outranks one that says *put away*;
-    lifting a hold therefore restores what was there before it. Verdicts in dispute stop a note until a person looks again."""
-    if facts.verdict == "rejected" and not facts.disputed:
+    lifting a hold therefore restores what was there before it. Verdicts in dispute stop a note until a person looks again. A
+    note of which every lesson was rejected in other notes is rejected with them; one whose title was waits."""
+    if (facts.verdict == "rejected" and not facts.disputed) or "tombstoned" in facts.holds:
         return "rejected"
     if facts.disputed or facts.holds & {"suspended", "unknown_act"}:
         return "suspended"
@@ -63,7 +64,7 @@ def trust(facts: TrustFacts) -> Trust:
         return "archived"
     if "pruned" in facts.holds:
         return "pruned"
-    if "proposed" in facts.holds:
+    if facts.holds & {"proposed", "retold"}:
         return "proposed"
     if facts.verdict == "approved":
         return "verified" if facts.words_match else "edited"

@@ -293,7 +293,7 @@ class _Sieve:
             elif row is None or not row.served:
                 self.excluded[row.reason if row else "unknown"] += 1
                 done.add(match.note)
-            elif match.block in row.struck:
+            elif match.anchor in row.struck:
                 self.excluded["struck"] += 1
             else:
                 hit = self._checked(one, row)

@@ -10,10 +10,9 @@ from os import environ
 from pathlib import Path
 from typing import TypeVar
 
-from vir_core import __version__
 from vir_core.contract import RequestError
 from vir_core.index import Index, IndexUnusable, Vectors, all_passages, bring_up_to_date
-from vir_core.journal import Journal, JournalError, Texts
+from vir_core.journal import JournalError, Texts
 from vir_core.machine import MachineError, try_hold
 from vir_core.memory import Gate, build_gate, current_gate, is_project_id, memory_of, observe, trusted_root
 from vir_core.search.answering import Current, Files, Located, Source
@@ -29,6 +28,7 @@ from vir_core.vault import (
     find_vault,
     look_at,
     note_words,
+    open_journal,
     parse,
     passage_texts,
     resolve,
@@ -54,16 +54,8 @@ class Reader:
     def __init__(self, vault: Vault, standing: Standing) -> None:
         self.vault = vault
         self.standing = standing
-        # A copy shares its id with the vault this machine knows, whose caches say nothing about it.
-        self.state = vault.readable_state() if standing.writable else None
-        self.journal = Journal(
-            vault.store,
-            self.state,
-            vault=vault.id,
-            device=standing.device,
-            core=__version__,
-            former=vault.config.was,
-        )
+        self.journal = open_journal(vault, standing)
+        self.state = self.journal.state
         self.texts = Texts(vault.store)
         self.index = Index(self.state / "index") if self.state else None
         self._vectors = Vectors(self.state / "index") if self.state else None

@@ -8,12 +8,16 @@ from vir_core.text.fold import clean, collapse, fold, well_formed
 from vir_core.text.inert import inert, inert_code, inert_yaml
 from vir_core.text.lazy import lazy_pattern
 from vir_core.text.names import file_stem, stem_key, unique_stem
+from vir_core.text.near import Weights, closeness, nearest, weights
+from vir_core.text.said import said, sentences
 from vir_core.text.tokens import identifier_tokens, query_tokens
 from vir_core.text.words import words, words_digest
 
 __all__ = [
+    "Weights",
     "canonical",
     "clean",
+    "closeness",
     "collapse",
     "file_stem",
     "fold",
@@ -23,13 +27,17 @@ __all__ = [
     "inert_yaml",
     "lazy_pattern",
     "lesson_id",
+    "nearest",
     "note_id",
     "project_id",
     "query_tokens",
     "random_id",
+    "said",
+    "sentences",
     "sha256_hex",
     "stem_key",
     "unique_stem",
+    "weights",
     "well_formed",
     "words",
     "words_digest",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
     from vir_core.transcripts.project import Project, named_project, normal_path, project_of
     from vir_core.transcripts.provenance import NOT_THE_PERSON
-    from vir_core.transcripts.reading import Transcript, read_thread, read_turns, usage_of
+    from vir_core.transcripts.reading import Transcript, names_of, read_thread, read_turns, usage_of
     from vir_core.transcripts.scrub import scrub_all
     from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
     from vir_core.transcripts.surveying import Survey, survey
@@ -46,6 +46,7 @@ __all__ = [
     "find",
     "join_lineage",
     "named_project",
+    "names_of",
     "normal_path",
     "project_of",
     "read_thread",
@@ -84,6 +85,7 @@ _HOME = {
     "find": "finding",
     "join_lineage": "lineage",
     "named_project": "project",
+    "names_of": "reading",
     "normal_path": "project",
     "project_of": "project",
     "read_thread": "reading",

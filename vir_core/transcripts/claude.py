@@ -47,9 +47,12 @@ from vir_core.transcripts.provenance import (
     kept_marks,
     mark_of,
     scheduled,
+    stand_in,
+    words_or_nothing,
 )
 from vir_core.transcripts.session import SessionFacts, Usage
 from vir_core.transcripts.stamps import exact, utc
+from vir_core.transcripts.titles import as_token, clean_title, is_token, token_of
 from vir_core.transcripts.turns import TurnKind
 
 UUIDS_KEPT = 4
@@ -85,6 +88,7 @@ class Queued(Struct, array_like=True):
     side: bool
     place: int
     mark: str = ""
+    scheduled: bool = False
     open: bool = True
     dropped: bool = False
 
@@ -458,6 +462,7 @@ class ClaudeFacts:
                         record.isSidechain is True,
                         self._turns_so_far(),
                         self._mark(said.text) if said.kind == "prompt" else "",
+                        scheduled(said.text),
                         dropped=said.kind == "command",
                     )
                 )
@@ -579,6 +584,21 @@ class ClaudeFacts:
 
     # -- the end
 
+    def kept_state(self) -> ClaudeState:
+        """The state as it may be written down: without anybody's words."""
+        state = self.state
+        seen = msgspec.structs.replace(
+            state.seen, opening=stand_in(state.seen.opening), first_prompt=stand_in(state.seen.first_prompt)
+        )
+        return msgspec.structs.replace(
+            state,
+            seen=seen,
+            custom_title=as_token(state.custom_title),
+            ai_title=as_token(state.ai_title),
+            summaries={leaf: as_token(text) for leaf, text in state.summaries.items()},
+            queue=[msgspec.structs.replace(queued, text=stand_in(queued.text)) for queued in state.queue],
+        )
+
     def _late_queued(self) -> list[Queued]:
         """Queued texts that no other record repeats: for these the queue line is all there is."""
         known: dict[bytes, int] = {}
@@ -599,11 +619,12 @@ class ClaudeFacts:
         late = self._late_queued()
         seen = msgspec.structs.replace(state.seen)
         seen.prompts += len(late)
-        seen.scheduled += sum(scheduled(queued.text) for queued in late)
+        seen.scheduled += sum(queued.scheduled for queued in late)
         seen.cwd = next(iter(state.cwds), "")
         if late and not seen.first_prompt:
             seen.first_prompt = late[0].text[:400]
         verdict = claude_driver(seen)
+        title = clean_title(self._title())
         asked = sorted(
             [
                 *((prompt.order, prompt.id, prompt.mark, prompt.copied) for prompt in state.prompts if prompt.id),
@@ -625,8 +646,9 @@ class ClaudeFacts:
             human_turns=len(asked) if people else 0,
             answers=seen.answers,
             last_turn=asked[-1][1] if people and asked else "",
-            first_prompt=" ".join(seen.first_prompt.split())[:200],
-            title=clean(self._title()),
+            first_prompt=words_or_nothing(" ".join(seen.first_prompt.split())[:200]),
+            title="" if is_token(title) else title,
+            titled=token_of(title),
             cwd=seen.cwd,
             cwds=tuple(state.cwds),
             branches=tuple(state.branches),

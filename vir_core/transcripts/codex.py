@@ -44,9 +44,12 @@ from vir_core.transcripts.provenance import (
     kept_marks,
     mark_of,
     scheduled,
+    stand_in,
+    words_or_nothing,
 )
 from vir_core.transcripts.session import SessionFacts, Usage
 from vir_core.transcripts.stamps import exact, utc
+from vir_core.transcripts.titles import as_token, clean_title, is_token, token_of
 from vir_core.transcripts.turns import TurnKind
 
 UUIDS_KEPT = 4
@@ -474,6 +477,15 @@ class CodexFacts:
 
     # -- the end
 
+    def kept_state(self) -> CodexState:
+        """The state as it may be written down: without anybody's words."""
+        state = self.state
+        asked, echoed = (
+            [msgspec.structs.replace(one, text=stand_in(one.text)) for one in channel]
+            for channel in (state.asked, state.echoed)
+        )
+        return msgspec.structs.replace(state, title=as_token(state.title), asked=asked, echoed=echoed)
+
     def requests(self) -> list[Request]:
         """Prompts and commands once each. Response items echo them, mixed with injected text that nothing marks, so
         they are asked only when no other channel has any."""
@@ -489,6 +501,7 @@ class CodexFacts:
         seen.cwd = next(iter(state.cwds), "")
         seen.first_prompt = prompts[0].text[:200] if prompts else ""
         verdict = codex_driver(seen)
+        title = clean_title(state.title)
         human = [] if verdict.driver in NOT_THE_PERSON else prompts
         ident = meta.id or meta.session_id or id_in(self._stem)
         parent = meta.parent
@@ -505,8 +518,9 @@ class CodexFacts:
             human_turns=len(human),
             answers=seen.answers,
             last_turn=human[-1].id if human else "",
-            first_prompt=" ".join(prompts[0].text.split())[:200] if prompts else "",
-            title=clean(state.title),
+            first_prompt=words_or_nothing(" ".join(prompts[0].text.split())[:200]) if prompts else "",
+            title="" if is_token(title) else title,
+            titled=token_of(title),
             cwd=seen.cwd,
             cwds=tuple(state.cwds),
             branches=(state.branch,) if state.branch else (),

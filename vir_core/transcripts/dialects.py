@@ -36,9 +36,9 @@ def resumed_reader(dialect: Source, path: str, state: bytes) -> Reader:
 
 
 def state_of(reader: Reader) -> bytes:
-    """What `resumed_reader` goes on from; empty when it cannot be written down."""
+    """What `resumed_reader` goes on from, without anybody's words; empty when it cannot be written down."""
     try:
-        return msgspec.msgpack.encode(reader.state)
+        return msgspec.msgpack.encode(reader.kept_state())
     except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError):
         return b""
 

@@ -91,15 +91,15 @@ def _join_compacted(sessions: Sequence[SessionFacts], whole: Sequence[int], join
     before it began. Only the nearest one: a title may name several sessions."""
     titled: dict[tuple[str, str, str], list[int]] = {}
     for n in whole:
-        if sessions[n].title:
-            titled.setdefault((sessions[n].source, sessions[n].title, sessions[n].cwd), []).append(n)
+        if sessions[n].titled:
+            titled.setdefault((sessions[n].source, sessions[n].titled, sessions[n].cwd), []).append(n)
     for n in whole:
         facts = sessions[n]
-        if not facts.opens_compacted or not facts.title:
+        if not facts.opens_compacted or not facts.titled:
             continue
         began = _seconds(facts.started)
         near: list[tuple[float, int]] = []
-        for other in titled[facts.source, facts.title, facts.cwd]:
+        for other in titled[facts.source, facts.titled, facts.cwd]:
             ended = _seconds(sessions[other].ended)
             if other != n and began and ended and 0 <= began - ended <= COMPACTED_WITHIN:
                 near.append((began - ended, other))

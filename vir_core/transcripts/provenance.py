@@ -46,6 +46,8 @@ RECALLED_BLOCKS = (
 
 _PEOPLE = frozenset({"claude-vscode", "claude-desktop", "claude-web", "remote_mobile", "local-agent"})
 _OBSERVER_OPENINGS = ("Hello memory agent", "You are a Claude-Mem", "<observed_from_primary_session>")
+MATE_OPENING = "<teammate-message"
+KEPT_NOTHING = "…"
 _OBSERVER_PLACES = (".claude-mem/observer-sessions", "claude-mem-observer-sessions")
 _OWN_PLACES = ("/.local/state/vir", "/Library/Application Support/vir", "/AppData/Local/vir")
 _QUEUE_ERA = ((2, 0, 64), (2, 1, 78))
@@ -144,6 +146,22 @@ def ours(cwd: str, entrypoints: Iterable[str], opening: str) -> str:
     return ""
 
 
+def stand_in(text: str) -> str:
+    """What may be written down of a session's first words where the words may not: the beginning that tells whose they are,
+    else an ellipsis. A verdict on it is a verdict on the words."""
+    if ours("", (), text):
+        return OWN_FIRST_LINE
+    for opening in (*_OBSERVER_OPENINGS, MATE_OPENING):
+        if text.startswith(opening):
+            return opening
+    return KEPT_NOTHING if text else ""
+
+
+def words_or_nothing(text: str) -> str:
+    """The words themselves; empty when only their stand-in is known."""
+    return "" if text == KEPT_NOTHING else text
+
+
 def _observer(cwd: str, entrypoints: Iterable[str], opening: str) -> Verdict | None:
     if own := ours(cwd, entrypoints, opening):
         return Verdict("observer", "sure", (own,))
@@ -211,7 +229,7 @@ def claude_driver(seen: ClaudeSignals) -> Verdict:
     if not said and not seen.answers and not seen.calls:
         return Verdict("empty", "sure", ("nothing was asked and nothing answered",))
     # The lead of a team carries its name on every line too, and is the session a person talks to.
-    if seen.mates and not said and seen.opening.startswith("<teammate-message"):
+    if seen.mates and not said and seen.opening.startswith(MATE_OPENING):
         team = f"belongs to the team {seen.team}" if seen.team else "names no team"
         return Verdict("teammate", "sure", ("opens with a message of another agent", team, "no prompt of a person"))
     if seen.scheduled and seen.scheduled == seen.prompts and not seen.hands and not seen.plans:

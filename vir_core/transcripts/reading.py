@@ -172,6 +172,20 @@ def read_thread(thread: Thread) -> Transcript:
     return Transcript(facts=whole, turns=tuple(turns), title=title)
 
 
+def names_of(facts: SessionFacts) -> tuple[str, str]:
+    """(title, first prompt) of a session, read again when the facts come from the cache, which keeps no words. Empty when the
+    file cannot be read now."""
+    if facts.title or (facts.first_prompt and not facts.titled) or not (facts.titled or facts.human_turns):
+        return facts.title, facts.first_prompt
+    from vir_core.transcripts.dialects import facts_reader
+
+    try:
+        found = _Reading(facts.path).whole(facts.source, facts_reader).facts(facts.path)
+    except (OSError, NotASession):
+        return "", ""
+    return found.title, found.first_prompt
+
+
 def usage_of(thread: Thread) -> Usage:
     """The tokens that one session used, each answer of the API once, however many lines and files of the session repeat it.
     A file that cannot be read now counts nothing."""

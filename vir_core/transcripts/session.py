@@ -47,7 +47,8 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True, gc=False)
     `session` is the session's id; for a subagent its own agent id, `parent` then names the session that started it.
     `human_turns` counts prompts and queued prompts; `answers` the agent's texts. `started` and `ended` are the smallest
     and greatest record time (RFC 3339, UTC), empty when no record has one. `uuids` are the ids of the first and last
-    few records: copies and resumed files share them. `bytes` is the file's size, `lines` its lines that are not blank,
+    few records: copies and resumed files share them. `title` and `first_prompt` are there when the file was read just now and
+    empty when the facts come from the cache, where no words are kept; `titled` is a digest of the title, empty without one. `bytes` is the file's size, `lines` its lines that are not blank,
     `bad_lines` those that could not be read whole, `oversize_lines` those too long to be decoded (part of `bad_lines`).
     `marks` are the shapes of the first prompts, to compare sessions by; `hands` counts what only somebody at the keyboard
     does: commands, answers to questions, refusals in words. `after` are ids of records in other files that the head of this
@@ -71,6 +72,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True, array_like=True, gc=False)
     last_turn: str = ""
     first_prompt: str = ""
     title: str = ""
+    titled: str = ""
     cwd: str = ""
     cwds: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from vir_core.transcripts.finding import Found
 from vir_core.transcripts.reading import Outcome, Resume, outcome_of
 from vir_core.transcripts.session import SessionFacts, SourceFile, Trouble
 
-LAYOUT = 3
+LAYOUT = 4
 """Raise it when a fact is added, or means something else: older caches are then read as none."""
 WORTH_HELP = 96 << 20
 """Bytes to read from which a second process pays: it takes a tenth of a second to start."""
@@ -53,7 +53,7 @@ def survey(found: Found, cache: Path | None, on_progress: Progress | None = None
     """Sum up every file found. Only files whose size, time of change or inode differ from the cache are read, and of
     those that only grew since, only what was added.
 
-    The cache is written when something changed and its folder exists; without a folder nothing is made. A damaged cache,
+    The cache holds nobody's words. It is written when something changed and its folder exists; without a folder nothing is made. A damaged cache,
     or one of another layout, is as good as none; failing to write it is no failure of the survey. `on_progress` gets
     (done, total, path) for the files that are read."""
     kept = _Kept(cache)
@@ -105,7 +105,10 @@ def survey(found: Found, cache: Path | None, on_progress: Progress | None = None
             if path not in again and (path in newest or path not in here):
                 resumes[path] = resume
         kept.save(
-            _Cache(LAYOUT, sessions + elsewhere.sessions, turned_away + elsewhere.refused), list(resumes.values())
+            _Cache(
+                LAYOUT, [_without_words(row) for row in sessions] + elsewhere.sessions, turned_away + elsewhere.refused
+            ),
+            list(resumes.values()),
         )
     return Survey(
         sessions=tuple(sessions),
@@ -215,6 +218,11 @@ class _Kept:
         except MachineError:
             # Only time is lost: the next pass reads these files again.
             return
+
+
+def _without_words(row: SessionFacts) -> SessionFacts:
+    """The row as it may lie on disk: what people wrote may hold a secret, and looking for some would cost half a second."""
+    return msgspec.structs.replace(row, title="", first_prompt="") if row.title or row.first_prompt else row
 
 
 def _path(row: SessionFacts | _Refused | Trouble) -> str:

@@ -31,7 +31,19 @@ from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_o
 from vir_core.transcripts import Found, find
 from vir_core.upkeep.copies import archive_status
 from vir_core.upkeep.passes import LastPass, load_pass
-from vir_core.vault import NoVault, Seen, SeenFile, SeenTable, Standing, Vault, VaultError, find_vault, resolve, walk
+from vir_core.vault import (
+    NoVault,
+    Seen,
+    SeenFile,
+    SeenTable,
+    Standing,
+    Vault,
+    VaultError,
+    find_vault,
+    open_journal,
+    resolve,
+    walk,
+)
 
 KEPT_DAYS = 30
 """Days after which Claude Code deletes a transcript that nobody touched, unless its settings say otherwise."""
@@ -261,10 +273,8 @@ def _look(request: DoctorRequest) -> Look:
             no_vault=error,
         )
     standing = resolve(vault)
-    state = vault.readable_state() if standing.writable else None
-    journal = Journal(
-        vault.store, state, vault=vault.id, device=standing.device, core=__version__, former=vault.config.was
-    )
+    journal = open_journal(vault, standing)
+    state = journal.state
     gate, _ = current_gate(journal, state / "gate" if state else None)
     trusts = gate.trusts()
     table = SeenTable.load(state, vault.root) if state else SeenTable()

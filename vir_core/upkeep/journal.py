@@ -7,13 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from vir_core import __version__
 from vir_core.contract import HistoryFinding, JournalReply, JournalRequest, RequestError
 from vir_core.journal import ACCEPT, Journal
 from vir_core.machine import hold, make_dirs
 from vir_core.memory import build_gate, memory_of, understands
-from vir_core.upkeep.opening import open_journal
-from vir_core.vault import Vault, adopt, find_vault
+from vir_core.vault import Vault, adopt, find_vault, open_journal, open_own_journal
 
 
 def journal(request: JournalRequest) -> JournalReply:
@@ -104,7 +102,7 @@ def _accept(vault: Vault, word: str) -> JournalReply:
 def _for_writing(vault: Vault, verb: str) -> Journal:
     device = adopt(vault, verb=verb).device
     make_dirs(vault.state / "locks", private=True)
-    return Journal(vault.store, vault.state, vault=vault.id, device=device, core=__version__, former=vault.config.was)
+    return open_own_journal(vault, device)
 
 
 def _refresh(history: Journal) -> None:

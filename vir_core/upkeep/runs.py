@@ -8,13 +8,23 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vir_core import __version__
 from vir_core.contract import Failure, KeptNote, RequestError, RunInfo, RunsReply, RunsRequest
 from vir_core.index import Index, bring_up_to_date
-from vir_core.journal import Draft, Journal
+from vir_core.journal import Draft
 from vir_core.machine import MachineError, hold, make_dirs
 from vir_core.memory import Memory, NotesUndone, Observation, Promise, Spool, build_gate, keep, memory_of, observe
-from vir_core.vault import STORE, SeenFile, SeenTable, Vault, adopt, find_vault, resolve, walk
+from vir_core.vault import (
+    STORE,
+    SeenFile,
+    SeenTable,
+    Vault,
+    adopt,
+    find_vault,
+    open_journal,
+    open_own_journal,
+    resolve,
+    walk,
+)
 
 ARCHIVED = "archived"
 _LINK = re.compile(r"\[\[([^\[\]|#^]+)|\]\(<?([^()<>]+?)>?\)")
@@ -33,8 +43,7 @@ def runs(request: RunsRequest) -> RunsReply:
     if request.undo:
         return _undo(vault, request.undo)
     standing = resolve(vault)
-    state = vault.readable_state() if standing.writable else None
-    journal = _journal(vault, state, standing.device)
+    journal = open_journal(vault, standing)
     memory = journal.read(memory_of(journal)).projection
     infos = [
         RunInfo(
@@ -87,7 +96,7 @@ def _undo(vault: Vault, run: str) -> RunsReply:
     device = adopt(vault, verb="runs undo").device
     locks = vault.state / "locks"
     make_dirs(locks, private=True)
-    journal = _journal(vault, vault.state, device)
+    journal = open_own_journal(vault, device)
     spool = Spool(vault.state)
     undone: list[str] = []
     failed: list[Failure] = []
@@ -167,7 +176,3 @@ def _linked(vault: Vault, observation: Observation, table: SeenTable) -> frozens
             if id and id != row.id:
                 linked.add(id)
     return frozenset(linked)
-
-
-def _journal(vault: Vault, state: Path | None, device: str) -> Journal:
-    return Journal(vault.store, state, vault=vault.id, device=device, core=__version__, former=vault.config.was)

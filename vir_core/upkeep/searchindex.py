@@ -7,7 +7,6 @@ from collections.abc import Callable
 from os import environ
 from pathlib import Path
 
-from vir_core import __version__
 from vir_core.contract import EmbeddingStatus, IndexReply, IndexRequest, Progress
 from vir_core.index import (
     Index,
@@ -19,11 +18,11 @@ from vir_core.index import (
     passage_count,
     waiting_passages,
 )
-from vir_core.journal import Journal, Texts
+from vir_core.journal import Texts
 from vir_core.machine import StorageError, hold, make_dirs
 from vir_core.memory import memory_of, observe
 from vir_core.models import EmbedderFailed, open_embedder
-from vir_core.vault import SeenTable, Vault, adopt, find_vault, resolve, walk
+from vir_core.vault import SeenTable, Vault, adopt, find_vault, open_journal, resolve, walk
 
 OnProgress = Callable[[Progress], None]
 
@@ -36,13 +35,13 @@ def index(request: IndexRequest, progress: OnProgress | None = None) -> IndexRep
     tell = progress or _silent
     if request.action == "status":
         return _status(vault, request.action, started)
-    device = adopt(vault, verb="index").device
+    adopt(vault, verb="index")
     make_dirs(vault.state / "locks", private=True)
     with hold(vault.state / "locks" / "run.lock", "index"):
         before = _state(vault, Index(vault.state / "index"))
         if request.action == "rebuild" or before != "ready":
             tell(Progress(stage="index", done=0, total=1))
-            _rebuild(vault, device)
+            _rebuild(vault)
         embedding = keep_embedded(
             vault,
             Index(vault.state / "index"),
@@ -61,10 +60,8 @@ def index(request: IndexRequest, progress: OnProgress | None = None) -> IndexRep
     return _reply(vault, request.action, started, before=before, embedding=shown)
 
 
-def _rebuild(vault: Vault, device: str) -> None:
-    journal = Journal(
-        vault.store, vault.state, vault=vault.id, device=device, core=__version__, former=vault.config.was
-    )
+def _rebuild(vault: Vault) -> None:
+    journal = open_journal(vault, resolve(vault))
     memory = journal.read(memory_of(journal)).projection
     seen = walk(vault, SeenTable.load(vault.state, vault.root))
     observation = observe(memory, seen, {}, Texts(vault.store).has)

@@ -26,7 +26,9 @@ from vir_core.vault.note import (
     plain,
     render,
 )
+from vir_core.vault.opening import open_journal, open_own_journal
 from vir_core.vault.registry import Entry, Standing, adopt, copy_refused, read_registry, registry_path, resolve
+from vir_core.vault.secret import SECRETS, Secret, keep_secret, read_secret
 from vir_core.vault.seen import SEEN, Seen, SeenFile, SeenTable, look_at, walk
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "CONFIG",
     "FOLDERS",
     "OWN_KEYS",
+    "SECRETS",
     "SEEN",
     "STORE",
     "Broken",
@@ -50,6 +53,7 @@ __all__ = [
     "ParsedLesson",
     "Quote",
     "Rendered",
+    "Secret",
     "Seen",
     "SeenFile",
     "SeenTable",
@@ -62,10 +66,13 @@ __all__ = [
     "find_vault",
     "is_note_id",
     "is_vault_folder",
+    "keep_secret",
     "look_at",
     "normal",
     "note_path",
     "note_words",
+    "open_journal",
+    "open_own_journal",
     "open_vault",
     "parse",
     "parse_config",
@@ -77,6 +84,7 @@ __all__ = [
     "read_config",
     "read_keys",
     "read_registry",
+    "read_secret",
     "registry_path",
     "render",
     "resolve",

@@ -51,7 +51,8 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
 class Draft(Struct, frozen=True, kw_only=True):
     """Everything a note says, before it is made inert and written. `project` is the display name, `date` is YYYY-MM-DD in
-    the zone of the machine, `confidence` is in [0, 1]. `related` are paths of notes, relative to the vault root."""
+    the zone of the machine, `confidence` is in [0, 1]. `related` are paths of notes, relative to the vault root; `state` is one of the
+    five that a person sees."""
 
     id: str
     title: str
@@ -69,6 +70,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     confidence: float
     related: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    state: str = "New"
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
@@ -137,7 +139,7 @@ def render(draft: Draft, prefix: str = "") -> Rendered:
         "category": draft.category,
         "project": _property(draft.project),
         "date": draft.date,
-        "trust": "New",
+        "trust": draft.state,
     }
     if draft.aliases:
         keys["aliases"] = [_property(alias) for alias in draft.aliases]

@@ -18,6 +18,11 @@ _KINDS: tuple[tuple[str, str, ErrorKind], ...] = (
     ("vir_core.index", "IndexUnusable", "storage"),
     ("vir_core.ingest", "VanishedNotes", "conflict"),
     ("vir_core.upkeep", "InitRefused", "invalid_request"),
+    ("vir_core.review", "NotFound", "not_found"),
+    ("vir_core.review", "HumanRequired", "human_required"),
+    ("vir_core.review", "Conflict", "conflict"),
+    ("vir_core.review", "NewerData", "newer_data"),
+    ("vir_core.authority", "KeyRefused", "human_required"),
 )
 """Room, exception, kind: the more special before the more general. A room is asked only when it is loaded."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from vir_core.contract import VERBS, Progress, Reply, Request, RequestError
+from vir_core.machine import Terminal
 
 OnProgress = Callable[[Progress], None]
 
@@ -17,9 +18,11 @@ OnProgress = Callable[[Progress], None]
 class Verb(Struct, frozen=True, kw_only=True):
     """`handler` is `module:function`, called with the request (and `progress=` when `progresses`). `flags` explains each
     field of the request; `positional` names the field that stands without a flag; `words` gives the field that the
-    words after a first word go to (`runs undo ID` is `runs --undo ID`). `heavy` lists what the verb may load of
-    the packages that cost a tenth of a second or more. `scoped` verbs keep to the projects that `VIR_SCOPE` names; any
-    other is refused in a process that has a scope."""
+    words after a first word go to (`runs undo ID` is `runs --undo ID`); `action` names the field that the first word itself
+    goes to, and the one for the words after it. Fields in `unflagged` come only with a request on stdin. A verb that `asks`
+    is called with `ask=` too, a terminal with a person at it. `heavy` lists what the verb may load of the packages that cost
+    a tenth of a second or more. `scoped` verbs keep to the projects that `VIR_SCOPE` names; any other is refused in a
+    process that has a scope."""
 
     name: str
     summary: str
@@ -27,6 +30,9 @@ class Verb(Struct, frozen=True, kw_only=True):
     flags: dict[str, str]
     positional: str = ""
     words: Mapping[str, str] = {}
+    action: tuple[str, str] | None = None
+    unflagged: frozenset[str] = frozenset()
+    asks: bool = False
     progresses: bool = False
     hidden: bool = False
     heavy: frozenset[str] = frozenset()
@@ -41,7 +47,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     def reply(self) -> type[Reply]:
         return VERBS[self.name][1]
 
-    def run(self, request: Request, progress: OnProgress | None = None) -> Reply:
+    def run(self, request: Request, progress: OnProgress | None = None, ask: Terminal | None = None) -> Reply:
         if not self.scoped and (words := os.environ.get("VIR_SCOPE", "").strip()):
             raise RequestError(
                 f"`{self.name}` reaches every project, and this process may read only {words}.",
@@ -49,6 +55,8 @@ class Verb(Struct, frozen=True, kw_only=True):
             )
         module, _, function = self.handler.partition(":")
         handler: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        if self.asks:
+            return handler(request, ask=ask)
         return handler(request, progress=progress) if self.progresses else handler(request)
 
 
@@ -158,6 +166,50 @@ TABLE: dict[str, Verb] = {
             scoped=True,
             heavy=frozenset({"lancedb", "pyarrow", "numpy"}),
             example='vir_core query "why did the migration deadlock" --vault ~/Notes',
+        ),
+        Verb(
+            name="flag",
+            summary="take a wrong note out of every answer at once, until you have looked at it",
+            handler="vir_core.review:flag",
+            flags={
+                "id": "the vir_id of a note",
+                "vault": _VAULT,
+                "why": "what is wrong with it, in your own words",
+                "caller": "the session that flags it, claude:ID or codex:ID (default: the one this runs in)",
+            },
+            positional="id",
+            heavy=frozenset({"markdown_it", "ruamel"}),
+            example='vir_core flag n95535f35c3f77d3 --why "this was never true" --vault ~/Notes',
+        ),
+        Verb(
+            name="review",
+            summary="judge notes: look at what waits, approve, reject, take it back",
+            handler="vir_core.review:review",
+            flags={
+                "action": "queue, show, approve, reject, restore, strike, supersede, expire, adopt, undo, policy, enroll, "
+                "confirm, revoke, start-over; for programs also prepare and commit",
+                "id": "notes by their vir_id; NOTE#LESSON to strike; a key to confirm or revoke; NAME=VALUE for a policy",
+                "vault": _VAULT,
+                "reason": "why a note is rejected: wrong, not-useful, duplicate-of, out-of-date or private",
+                "of": "with duplicate-of: the note that says it already",
+                "lesson": "with reject: only this lesson is wrong or private, may be repeated (default: all of them)",
+                "why": "the reason in your own words",
+                "by": "with supersede: the note that holds instead",
+                "from": "with supersede: from this day on, such as 2026-11-30 (default: today)",
+                "on": "with expire: the first day on which it does not hold",
+                "lost_since": "with revoke: when the key was lost, such as 2026-11-30",
+                "limit": "at most this many of the queue",
+                "offset": "leave out so many at the front of the queue",
+                "verb": "with prepare: what is prepared, such as approve",
+                "key": "with prepare: the id of the key that will sign (default: the one of this machine)",
+                "items": "with commit: what prepare returned",
+                "signature": "with commit: the signature over its bytes, base64",
+            },
+            action=("action", "id"),
+            unflagged=frozenset({"items", "signature"}),
+            asks=True,
+            heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel"}),
+            example="vir_core review reject n95535f35c3f77d3 --reason wrong",
         ),
         Verb(
             name="doctor",

@@ -14,16 +14,32 @@ export type ErrorKind = 'busy' | 'cancelled' | 'conflict' | 'human_required' | '
 
 export type Keep = '' | '1y' | 'forever' | 'off';
 
+export type Reason = '' | 'duplicate-of' | 'not-useful' | 'out-of-date' | 'private' | 'wrong';
+
+export type ReviewAction = 'adopt' | 'approve' | 'commit' | 'confirm' | 'enroll' | 'expire' | 'policy' | 'prepare' | 'queue' | 'reject' | 'restore' | 'revoke' | 'show' | 'start-over' | 'strike' | 'supersede' | 'undo';
+
 export type ServedTrust = 'edited' | 'unreviewed' | 'verified';
 
 export type Source = 'claude' | 'codex';
 
+export type State = 'Approved' | 'Needs another look' | 'New' | 'Put away' | 'Rejected';
+
 export type Trust = 'archived' | 'edited' | 'proposed' | 'pruned' | 'rejected' | 'superseded' | 'suspended' | 'unreviewed' | 'verified';
+
+export type Verdict = '' | 'adopt' | 'approve' | 'expire' | 'policy' | 'reject' | 'restore' | 'strike' | 'supersede' | 'undo';
 
 export interface DoctorRequest {
 	readonly vault?: string;
 	readonly claude_dir?: readonly string[];
 	readonly codex_dir?: readonly string[];
+}
+
+/** `id` is a note. `caller` names the session that flags it, as `claude:ID` or `codex:ID`; empty: what the environment says. */
+export interface FlagRequest {
+	readonly id: string;
+	readonly vault?: string;
+	readonly why?: string;
+	readonly caller?: string;
 }
 
 /** `id` is a note, a lesson, a session key or a run. */
@@ -80,6 +96,27 @@ export interface QueryRequest {
 	readonly caller?: string;
 }
 
+/** `action` says what; `id` on what: notes, `NOTE#LESSON` to strike, a key to confirm or revoke, `NAME=VALUE` for a policy. `reason`, `of`, `lesson` and `why` belong to a reject, `by` and `from` to supersede, `on` to expire (dates), `lost_since` to revoke. `verb` is what `prepare` prepares, to be signed with `key` (its id; empty: this device's); `commit` takes the `items` that prepare returned and the `signature` over their bytes, base64. */
+export interface ReviewRequest {
+	readonly action?: ReviewAction;
+	readonly id?: readonly string[];
+	readonly vault?: string;
+	readonly reason?: Reason;
+	readonly of?: string;
+	readonly lesson?: readonly string[];
+	readonly why?: string;
+	readonly by?: string;
+	readonly from?: string;
+	readonly on?: string;
+	readonly lost_since?: string;
+	readonly limit?: number;
+	readonly offset?: number;
+	readonly verb?: Verdict;
+	readonly key?: string;
+	readonly items?: readonly string[];
+	readonly signature?: string;
+}
+
 /** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read; `no_embed` leaves new notes to be found by their words alone for now. */
 export interface RunRequest {
 	readonly vault?: string;
@@ -128,6 +165,13 @@ export interface ArchiveStatus {
 	readonly sessions: number;
 	readonly bytes: number;
 	readonly oldest_days: number | null;
+}
+
+/** One turn beside a quote; `who` is you, agent, command or error. */
+export interface AroundTurn {
+	readonly who: string;
+	readonly at: string;
+	readonly text: string;
 }
 
 export interface DoctorReply {
@@ -179,6 +223,28 @@ export interface Failure {
 	readonly path: string;
 	readonly stage: string;
 	readonly message: string;
+}
+
+/** `withheld` is False when so many notes were flagged from one place that they wait as one question (`together` counts them) and stay in service. `still_published` names the files where its words still stand. */
+export interface FlagReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly id: string;
+	readonly path: string;
+	readonly title: string;
+	readonly state: State;
+	readonly withheld: boolean;
+	readonly together: number;
+	readonly still_published: readonly string[];
+	readonly failed: readonly Failure[];
+}
+
+/** A note taken out of service because it is like `resembles`, a rejected lesson (`n…#l…`). */
+export interface HeldNote {
+	readonly id: string;
+	readonly path: string;
+	readonly resembles: string;
 }
 
 /** One thing that happened. `at` is the writer's clock, UTC; `words` says it in a sentence; `before` and `after` are digests of the texts it changed between, `title` and `text` what `after` holds (empty while it has not arrived). */
@@ -236,6 +302,17 @@ export interface Hit {
 	readonly block: string;
 	readonly text: string;
 	readonly why: Why | null;
+}
+
+/** Something that keeps a note out of service. `id` is what a restore names; `like` the note it resembles. */
+export interface HoldInfo {
+	readonly id: string;
+	readonly reason: string;
+	readonly at: string;
+	readonly by: string;
+	readonly why: string;
+	readonly like: string;
+	readonly from: string;
 }
 
 /** `state` is ready, missing, stale or unreadable, and `was` what it was before. `bytes` is on disk, vectors included; `embedding` is null where the vault's settings say that meaning is not used. */
@@ -296,12 +373,72 @@ export interface JournalStatus {
 	readonly damaged: number;
 }
 
+/** One note after a verdict: where its file lies now, and its state. `line` is what `undo` and a later verdict name. `final` is False while the verdict lacks a key's proof. */
+export interface Judged {
+	readonly id: string;
+	readonly verb: string;
+	readonly path: string;
+	readonly title: string;
+	readonly trust: Trust | null;
+	readonly state: string;
+	readonly line: string;
+	readonly final: boolean;
+}
+
 /** A note that was not rewritten. `reason`: edited, judged, removed, undone, waiting, copy, broken, elsewhere, in_cloud, linked, older, unsaved. */
 export interface KeptNote {
 	readonly id: string;
 	readonly path: string;
 	readonly session: string;
 	readonly reason: string;
+}
+
+/** A key that can prove a person's verdicts. `kind` is root, device or recovery; `words` are the six to compare; `code` is a recovery code, shown once. */
+export interface KeyInfo {
+	readonly id: string;
+	readonly kind: string;
+	readonly valid: boolean;
+	readonly here: boolean;
+	readonly since: string;
+	readonly words: string;
+	readonly code: string;
+}
+
+/** A lesson as its file says it, its quote, and the turns around that. `struck`: taken out of every answer. */
+export interface LessonPage {
+	readonly id: string;
+	readonly lead: string;
+	readonly text: string;
+	readonly quote: string;
+	readonly at: string;
+	readonly around: readonly AroundTurn[];
+	readonly struck: boolean;
+}
+
+/** One note with all that is known of it. `words` is its text as it stands (as vir wrote it when the file is gone); `approved` the text that was approved, when it differs. `digest` and `after` are what a verdict must carry. */
+export interface NotePage {
+	readonly id: string;
+	readonly title: string;
+	readonly path: string;
+	readonly category: string;
+	readonly project: string;
+	readonly date: string;
+	readonly trust: Trust;
+	readonly state: State;
+	readonly session: string;
+	readonly distiller: string;
+	readonly confidence: number;
+	readonly words: string;
+	readonly lessons: readonly LessonPage[];
+	readonly holds: readonly HoldInfo[];
+	readonly similar: readonly SimilarNote[];
+	readonly history: readonly HistoryEntry[];
+	readonly shown: number;
+	readonly last_shown: string;
+	readonly published: readonly string[];
+	readonly approved: string;
+	readonly digest: string;
+	readonly after: string;
 }
 
 /** Something vir wrote outside the vault. `loss` says what removing it costs the person. */
@@ -328,6 +465,21 @@ export interface PlannedSession {
 	readonly ended: string;
 	readonly human_turns: number;
 	readonly bytes: number;
+}
+
+/** What a person signs: `bytes` is base64, of the one item or for all `items` together; `key` is the public key (hex) that must sign, `at` the time it is signed for. */
+export interface Prepared {
+	readonly bytes: string;
+	readonly key: string;
+	readonly at: string;
+	readonly items: readonly PreparedItem[];
+}
+
+/** One act as it is signed: `payload` is canonical JSON, and `vir/1`, a line feed and these bytes are what is hashed. */
+export interface PreparedItem {
+	readonly id: string;
+	readonly title: string;
+	readonly payload: string;
 }
 
 /** `what` says the consequence first, `why` the cause, `fix` what a person can do. */
@@ -387,6 +539,53 @@ export interface QueryReply {
 	readonly took_ms: number;
 }
 
+/** A note that waits for a person, or may. `reasons` say why another look is needed: flagged, marked, rejected (without a key), resembles, edited, revision, disagreed, newer, flood; none for a new note. `since` is when it came to wait. `shown` counts answers that held it, `last_shown` is the latest (empty when never). A `flood` stands for all of `notes`, flagged from one place, `from`, in a short time. */
+export interface QueueItem {
+	readonly id: string;
+	readonly title: string;
+	readonly path: string;
+	readonly category: string;
+	readonly project: string;
+	readonly date: string;
+	readonly trust: Trust;
+	readonly state: State;
+	readonly reasons: readonly string[];
+	readonly since: string;
+	readonly shown: number;
+	readonly last_shown: string;
+	readonly notes: readonly string[];
+	readonly from: string;
+}
+
+/** A note that was left as it is: it changed since it was shown (`conflict`), or the verdict does not fit it (`unfit`). */
+export interface Refused {
+	readonly id: string;
+	readonly reason: string;
+	readonly message: string;
+}
+
+/** `items` is the queue, in the order in which to look, from `offset` on; `total` how many wait. `counts` are notes by state. `note` answers show, `prepared` prepare, `done` and `refused` a verdict, `keys` what concerns keys. */
+export interface ReviewReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly action: string;
+	readonly items: readonly QueueItem[];
+	readonly counts: Readonly<Record<string, number>>;
+	readonly waiting: number;
+	readonly total: number;
+	readonly offset: number;
+	readonly note: NotePage | null;
+	readonly prepared: Prepared | null;
+	readonly done: readonly Judged[];
+	readonly refused: readonly Refused[];
+	readonly still_published: readonly string[];
+	readonly policy: Readonly<Record<string, string>>;
+	readonly keys: readonly KeyInfo[];
+	readonly notices: readonly string[];
+	readonly failed: readonly Failure[];
+}
+
 export interface RunInfo {
 	readonly id: string;
 	readonly at: string;
@@ -396,7 +595,7 @@ export interface RunInfo {
 	readonly here: boolean;
 }
 
-/** Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`. `seconds` is wall time; `bytes` is what was read from transcripts in this run. */
+/** Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`. `held` are older notes that were found to resemble what was rejected meanwhile, `refused` counts lessons left out because the same was rejected before. `seconds` is wall time; `bytes` is what was read from transcripts in this run. */
 export interface RunReply {
 	readonly contract: number;
 	readonly vault: string;
@@ -407,6 +606,8 @@ export interface RunReply {
 	readonly written: readonly WrittenNote[];
 	readonly kept: readonly KeptNote[];
 	readonly unchanged: number;
+	readonly held: readonly HeldNote[];
+	readonly refused: number;
 	readonly failed: readonly Failure[];
 	readonly dry_run: boolean;
 	readonly planned: readonly PlannedSession[];
@@ -460,6 +661,14 @@ export interface SessionsReply {
 	readonly sessions: readonly SessionInfo[];
 	readonly failed: readonly Failure[];
 	readonly explained: Explained | null;
+}
+
+export interface SimilarNote {
+	readonly id: string;
+	readonly title: string;
+	readonly path: string;
+	readonly trust: Trust;
+	readonly snippet: string;
 }
 
 /** A line of a transcript that says who drove it: `n` counts from 1, `says` is what it tells, `text` what stands there, shortened and without secrets. */
@@ -517,7 +726,7 @@ export interface WireError {
 	readonly hint: string;
 }
 
-/** `path` is relative to the vault root, with `/`. */
+/** `path` is relative to the vault root, with `/`. `resembles` names the rejected lesson (`n…#l…`) that the note is like; it is not served until the person has looked at it. */
 export interface WrittenNote {
 	readonly id: string;
 	readonly path: string;
@@ -526,16 +735,19 @@ export interface WrittenNote {
 	readonly category: Category;
 	readonly project: string;
 	readonly lessons: number;
+	readonly resembles: string;
 }
 
 export interface Requests {
 	readonly doctor: DoctorRequest;
+	readonly flag: FlagRequest;
 	readonly history: HistoryRequest;
 	readonly index: IndexRequest;
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
 	readonly projects: ProjectsRequest;
 	readonly query: QueryRequest;
+	readonly review: ReviewRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
 	readonly schema: SchemaRequest;
@@ -545,12 +757,14 @@ export interface Requests {
 
 export interface Replies {
 	readonly doctor: DoctorReply;
+	readonly flag: FlagReply;
 	readonly history: HistoryReply;
 	readonly index: IndexReply;
 	readonly init: InitReply;
 	readonly journal: JournalReply;
 	readonly projects: ProjectsReply;
 	readonly query: QueryReply;
+	readonly review: ReviewReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
 	readonly schema: SchemaReply;
@@ -581,6 +795,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		sessions: { shape: { is: 'integer' }, or: 0 },
 		bytes: { shape: { is: 'integer' }, or: 0 },
 		oldest_days: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
+	},
+	AroundTurn: {
+		who: { shape: { is: 'string' } },
+		at: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
 	},
 	DoctorReply: {
 		contract: { shape: { is: 'integer' } },
@@ -624,6 +843,24 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		path: { shape: { is: 'string' } },
 		stage: { shape: { is: 'string' } },
 		message: { shape: { is: 'string' } },
+	},
+	FlagReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		id: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' }, or: '' },
+		title: { shape: { is: 'string' }, or: '' },
+		state: { shape: { is: 'word', of: ['Approved', 'Needs another look', 'New', 'Put away', 'Rejected'] }, or: 'Needs another look' },
+		withheld: { shape: { is: 'boolean' }, or: true },
+		together: { shape: { is: 'integer' }, or: 0 },
+		still_published: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
+	},
+	HeldNote: {
+		id: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		resembles: { shape: { is: 'string' } },
 	},
 	HistoryEntry: {
 		at: { shape: { is: 'string' } },
@@ -673,6 +910,15 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		block: { shape: { is: 'string' } },
 		text: { shape: { is: 'string' }, or: '' },
 		why: { shape: { is: 'nullable', of: { is: 'struct', name: 'Why' } }, or: null },
+	},
+	HoldInfo: {
+		id: { shape: { is: 'string' } },
+		reason: { shape: { is: 'string' } },
+		at: { shape: { is: 'string' } },
+		by: { shape: { is: 'string' } },
+		why: { shape: { is: 'string' }, or: '' },
+		like: { shape: { is: 'string' }, or: '' },
+		from: { shape: { is: 'string' }, or: '' },
 	},
 	IndexReply: {
 		contract: { shape: { is: 'integer' } },
@@ -724,11 +970,63 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		bytes: { shape: { is: 'integer' } },
 		damaged: { shape: { is: 'integer' } },
 	},
+	Judged: {
+		id: { shape: { is: 'string' } },
+		verb: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		trust: { shape: { is: 'nullable', of: { is: 'word', of: ['archived', 'edited', 'proposed', 'pruned', 'rejected', 'superseded', 'suspended', 'unreviewed', 'verified'] } } },
+		state: { shape: { is: 'string' } },
+		line: { shape: { is: 'string' } },
+		final: { shape: { is: 'boolean' }, or: true },
+	},
 	KeptNote: {
 		id: { shape: { is: 'string' } },
 		path: { shape: { is: 'string' } },
 		session: { shape: { is: 'string' } },
 		reason: { shape: { is: 'string' } },
+	},
+	KeyInfo: {
+		id: { shape: { is: 'string' } },
+		kind: { shape: { is: 'string' } },
+		valid: { shape: { is: 'boolean' } },
+		here: { shape: { is: 'boolean' }, or: false },
+		since: { shape: { is: 'string' }, or: '' },
+		words: { shape: { is: 'string' }, or: '' },
+		code: { shape: { is: 'string' }, or: '' },
+	},
+	LessonPage: {
+		id: { shape: { is: 'string' } },
+		lead: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
+		quote: { shape: { is: 'string' }, or: '' },
+		at: { shape: { is: 'string' }, or: '' },
+		around: { shape: { is: 'list', of: { is: 'struct', name: 'AroundTurn' } }, or: [] },
+		struck: { shape: { is: 'boolean' }, or: false },
+	},
+	NotePage: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		category: { shape: { is: 'string' } },
+		project: { shape: { is: 'string' } },
+		date: { shape: { is: 'string' } },
+		trust: { shape: { is: 'word', of: ['archived', 'edited', 'proposed', 'pruned', 'rejected', 'superseded', 'suspended', 'unreviewed', 'verified'] } },
+		state: { shape: { is: 'word', of: ['Approved', 'Needs another look', 'New', 'Put away', 'Rejected'] } },
+		session: { shape: { is: 'string' } },
+		distiller: { shape: { is: 'string' } },
+		confidence: { shape: { is: 'number' } },
+		words: { shape: { is: 'string' } },
+		lessons: { shape: { is: 'list', of: { is: 'struct', name: 'LessonPage' } }, or: [] },
+		holds: { shape: { is: 'list', of: { is: 'struct', name: 'HoldInfo' } }, or: [] },
+		similar: { shape: { is: 'list', of: { is: 'struct', name: 'SimilarNote' } }, or: [] },
+		history: { shape: { is: 'list', of: { is: 'struct', name: 'HistoryEntry' } }, or: [] },
+		shown: { shape: { is: 'integer' }, or: 0 },
+		last_shown: { shape: { is: 'string' }, or: '' },
+		published: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		approved: { shape: { is: 'string' }, or: '' },
+		digest: { shape: { is: 'string' }, or: '' },
+		after: { shape: { is: 'string' }, or: '' },
 	},
 	OutsideItem: {
 		path: { shape: { is: 'string' } },
@@ -750,6 +1048,17 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		ended: { shape: { is: 'string' } },
 		human_turns: { shape: { is: 'integer' } },
 		bytes: { shape: { is: 'integer' }, or: 0 },
+	},
+	Prepared: {
+		bytes: { shape: { is: 'string' } },
+		key: { shape: { is: 'string' } },
+		at: { shape: { is: 'string' } },
+		items: { shape: { is: 'list', of: { is: 'struct', name: 'PreparedItem' } } },
+	},
+	PreparedItem: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		payload: { shape: { is: 'string' } },
 	},
 	Problem: {
 		what: { shape: { is: 'string' } },
@@ -798,6 +1107,47 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		truncated: { shape: { is: 'integer' }, or: 0 },
 		took_ms: { shape: { is: 'number' }, or: 0.0 },
 	},
+	QueueItem: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' }, or: '' },
+		category: { shape: { is: 'string' }, or: '' },
+		project: { shape: { is: 'string' }, or: '' },
+		date: { shape: { is: 'string' }, or: '' },
+		trust: { shape: { is: 'word', of: ['archived', 'edited', 'proposed', 'pruned', 'rejected', 'superseded', 'suspended', 'unreviewed', 'verified'] } },
+		state: { shape: { is: 'word', of: ['Approved', 'Needs another look', 'New', 'Put away', 'Rejected'] } },
+		reasons: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		since: { shape: { is: 'string' }, or: '' },
+		shown: { shape: { is: 'integer' }, or: 0 },
+		last_shown: { shape: { is: 'string' }, or: '' },
+		notes: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		from: { shape: { is: 'string' }, or: '' },
+	},
+	Refused: {
+		id: { shape: { is: 'string' } },
+		reason: { shape: { is: 'string' } },
+		message: { shape: { is: 'string' } },
+	},
+	ReviewReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		action: { shape: { is: 'string' } },
+		items: { shape: { is: 'list', of: { is: 'struct', name: 'QueueItem' } }, or: [] },
+		counts: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
+		waiting: { shape: { is: 'integer' }, or: 0 },
+		total: { shape: { is: 'integer' }, or: 0 },
+		offset: { shape: { is: 'integer' }, or: 0 },
+		note: { shape: { is: 'nullable', of: { is: 'struct', name: 'NotePage' } }, or: null },
+		prepared: { shape: { is: 'nullable', of: { is: 'struct', name: 'Prepared' } }, or: null },
+		done: { shape: { is: 'list', of: { is: 'struct', name: 'Judged' } }, or: [] },
+		refused: { shape: { is: 'list', of: { is: 'struct', name: 'Refused' } }, or: [] },
+		still_published: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		policy: { shape: { is: 'map', of: { is: 'string' } }, or: {} },
+		keys: { shape: { is: 'list', of: { is: 'struct', name: 'KeyInfo' } }, or: [] },
+		notices: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
+	},
 	RunInfo: {
 		id: { shape: { is: 'string' } },
 		at: { shape: { is: 'string' } },
@@ -816,6 +1166,8 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		written: { shape: { is: 'list', of: { is: 'struct', name: 'WrittenNote' } }, or: [] },
 		kept: { shape: { is: 'list', of: { is: 'struct', name: 'KeptNote' } }, or: [] },
 		unchanged: { shape: { is: 'integer' }, or: 0 },
+		held: { shape: { is: 'list', of: { is: 'struct', name: 'HeldNote' } }, or: [] },
+		refused: { shape: { is: 'integer' }, or: 0 },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		dry_run: { shape: { is: 'boolean' }, or: false },
 		planned: { shape: { is: 'list', of: { is: 'struct', name: 'PlannedSession' } }, or: [] },
@@ -863,6 +1215,13 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		sessions: { shape: { is: 'list', of: { is: 'struct', name: 'SessionInfo' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		explained: { shape: { is: 'nullable', of: { is: 'struct', name: 'Explained' } }, or: null },
+	},
+	SimilarNote: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		trust: { shape: { is: 'word', of: ['archived', 'edited', 'proposed', 'pruned', 'rejected', 'superseded', 'suspended', 'unreviewed', 'verified'] } },
+		snippet: { shape: { is: 'string' } },
 	},
 	SourceLine: {
 		n: { shape: { is: 'integer' } },
@@ -917,17 +1276,20 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		category: { shape: { is: 'word', of: ['decision', 'gotcha', 'pattern', 'tool'] } },
 		project: { shape: { is: 'string' } },
 		lessons: { shape: { is: 'integer' } },
+		resembles: { shape: { is: 'string' }, or: '' },
 	},
 };
 
 export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	doctor: 'DoctorReply',
+	flag: 'FlagReply',
 	history: 'HistoryReply',
 	index: 'IndexReply',
 	init: 'InitReply',
 	journal: 'JournalReply',
 	projects: 'ProjectsReply',
 	query: 'QueryReply',
+	review: 'ReviewReply',
 	run: 'RunReply',
 	runs: 'RunsReply',
 	schema: 'SchemaReply',

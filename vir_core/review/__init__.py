@@ -1,0 +1,34 @@
+"""Where a person judges notes: in which order to look, all that is known of one note, a verdict with or without proof, and what
+it does to the history and to the files on this device. Stopping a note needs nobody's proof; letting one back in does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vir_core.review.errors import Conflict, HumanRequired, NewerData, NotFound
+    from vir_core.review.flagging import flag
+    from vir_core.review.verb import Ask, review
+
+__all__ = ["Ask", "Conflict", "HumanRequired", "NewerData", "NotFound", "flag", "review"]
+
+_HOME = {
+    "Ask": "verb",
+    "Conflict": "errors",
+    "HumanRequired": "errors",
+    "NewerData": "errors",
+    "NotFound": "errors",
+    "flag": "flagging",
+    "review": "verb",
+}
+
+
+def __getattr__(name: str) -> object:
+    # A surface asks for the kinds of error long before anybody judges, and should not load all of this for it.
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
