@@ -217,6 +217,9 @@ def answer(
     terms = question_terms(question)
     if wanted.limit < 1 or wanted.nowhere or not (terms.words or terms.idents):
         return Answer(hits=(), excluded={})
+    if not (terms.words or terms.marked):
+        # Stop words mean nothing, and are near to everything that is short.
+        meaning = None
 
     def ranked(fetch: int) -> tuple[list[Ranked], bool]:
         found = source.search(
