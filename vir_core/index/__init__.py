@@ -13,11 +13,15 @@ from vir_core.index.embedding import (
 )
 from vir_core.index.passages import Kind, Passage
 from vir_core.index.projection import all_passages, bring_up_to_date, passage_count
+from vir_core.index.similar import ALIKE_IN_MEANING, ALIKE_IN_WORDS, Alike, similar
 from vir_core.index.table import FREQUENCY_CAP, Content, Found, Index, IndexUnusable, Match, State, Terms, tokens
 from vir_core.index.vectors import Vectors, VectorsMeta, VectorsUnusable
 
 __all__ = [
+    "ALIKE_IN_MEANING",
+    "ALIKE_IN_WORDS",
     "FREQUENCY_CAP",
+    "Alike",
     "Content",
     "Embedding",
     "EmbeddingDone",
@@ -39,6 +43,7 @@ __all__ = [
     "keep_embedded",
     "passage_count",
     "plan_embedding",
+    "similar",
     "tokens",
     "waiting_passages",
 ]

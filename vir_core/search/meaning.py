@@ -93,7 +93,7 @@ def is_latin(text: str) -> bool:
     return 2 * sum(letter < "\u0250" for letter in letters) >= len(letters) > 2
 
 
-_embedders: dict[tuple[str, str], Embedder] = {}
+_embedders: dict[tuple[str, str, str], Embedder] = {}
 
 
 def meaning_of(
@@ -101,14 +101,12 @@ def meaning_of(
 ) -> Meaning | None:
     """What a question means to the vault's embedder, which is kept for as long as the process lives; `None` where settings
     switch it off."""
-    choice, url = config.embedder, config.embedder_url
-    if environment.get("VIR_EMBEDDER"):
-        choice, url = "", ""
+    key = (environment.get("VIR_EMBEDDER", ""), config.embedder, config.embedder_url)
     try:
-        embedder = _embedders.get((choice, url)) or open_embedder(choice, url, environment)
+        embedder = _embedders.get(key) or open_embedder(config.embedder, config.embedder_url, environment)
     except EmbedderFailed as error:
         return Meaning(question, None, vectors, index, why=error.message)
     if embedder is None:
         return None
-    _embedders[choice, url] = embedder
+    _embedders[key] = embedder
     return Meaning(question, embedder, vectors, index)
