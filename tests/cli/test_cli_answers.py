@@ -49,6 +49,9 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         "sessions": {"vault": vault, **sources},
         "projects": {"vault": vault, **sources},
         "query": {"vault": vault, "text": "why does the ingest worker hang"},
+        "related": {"vault": vault, "id": "n95535f35c3f77d3"},
+        "recent": {"vault": vault},
+        "queries": {"vault": vault},
         "history": {"vault": vault, "id": "n95535f35c3f77d3"},
         "flag": {"vault": vault, "id": "n95535f35c3f77d3", "why": "it was never true"},
         "review": {"vault": vault, "action": "queue"},
@@ -66,8 +69,9 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         for answer in (flags, answered):
             answer.pop("seconds", None)
             answer.pop("took_ms", None)
-        assert name in ("run", "query") or answered == flags, name
-        assert asked.value.keys() >= {"contract"}
+        # The first of two runs read the sessions, and a record of questions grows with each.
+        assert name == "run" or answered == flags, name
+        assert answered.keys() >= {"contract"}
     empty = say("uninstall", "--json", "-", stdin=b"")
     assert empty.code == 0
     marked = say("uninstall", "--json", "-", stdin=b"\xef\xbb\xbf{}\r\n")

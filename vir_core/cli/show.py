@@ -21,6 +21,7 @@ from vir_core.contract import (
     NotePage,
     ProjectInfo,
     ProjectsReply,
+    QueriesReply,
     QueryReply,
     QueueItem,
     Reply,
@@ -364,6 +365,32 @@ def _query(reply: QueryReply) -> str:
     return "\n".join(lines).rstrip()
 
 
+def _queries(reply: QueriesReply) -> str:
+    if not reply.questions:
+        nothing = "No question is on record." if reply.recorded else "Questions are not recorded in this vault."
+        return nothing if not reply.silent else f"{nothing} {count(reply.silent, 'note')} could be found."
+    lines = [f"{count(reply.questions, 'question')} since {(reply.since or 'today')[:10]}."]
+    if not reply.recorded:
+        lines.append("Questions are not recorded any more.")
+    if reply.asked:
+        lines += ["", "Asked:"]
+    for one in reply.asked:
+        about = " · ".join(line(part) for part in (one.agent or one.surface, one.where, one.session) if part)
+        found = count(len(one.notes), "note")
+        words = line(one.text)[:100] or one.verb
+        lines += [f"  {one.at[:16].replace('T', ' ')}  {words}", f"                    {found} · {about}"]
+    if reply.unanswered:
+        lines += ["", "Never found:"]
+        lines += [f"  {one.times:>4}  {line(one.text)[:100]}" for one in reply.unanswered]
+    if reply.shown:
+        lines += ["", "Shown most:"]
+        lines += [f"  {line(one.title) or one.id}  ({line(one.words)})" for one in reply.shown]
+    if reply.silent:
+        lines += ["", f"Never shown: {count(reply.silent, 'note')}."]
+        lines += [f"  {line(one.title) or one.id}" for one in reply.never[:5]]
+    return "\n".join(lines)
+
+
 def _doctor(reply: DoctorReply) -> str:
     lines = [f"vir {reply.version}  (Python {reply.python})"]
     if reply.vault:
@@ -614,6 +641,9 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "sessions": _sessions,
     "projects": _projects,
     "query": _query,
+    "related": _query,
+    "recent": _query,
+    "queries": _queries,
     "doctor": _doctor,
     "flag": _flag,
     "review": _review,

@@ -317,6 +317,56 @@ class QueryReply(Reply, frozen=True, kw_only=True):
     took_ms: float = 0.0
 
 
+class AskedQuestion(Struct, frozen=True, kw_only=True):
+    """One question that was answered. `verb` is query, related or recent, `surface` where it came in; `session`, `agent` and
+    `where` (a project's name) are empty where nobody said; `notes` are those shown, best first."""
+
+    at: str
+    verb: str
+    surface: str
+    text: str
+    session: str
+    agent: str
+    where: str
+    notes: tuple[str, ...]
+    withheld: int
+
+
+class Unanswered(Struct, frozen=True, kw_only=True):
+    """A question that found nothing, asked `times` times, `last` at (UTC)."""
+
+    text: str
+    times: int
+    last: str
+
+
+class ShownNote(Struct, frozen=True, kw_only=True):
+    """A note and how often answers held it; `words` says it in words. Never: `times` is 0."""
+
+    id: str
+    title: str
+    times: int
+    last: str
+    where: str
+    words: str
+
+
+class QueriesReply(Reply, frozen=True, kw_only=True):
+    """`recorded` is whether questions are recorded now; `since` is when the record begins. `questions` counts all,
+    `silent` how many of the notes that may be shown never were."""
+
+    vault: str
+    folder: str
+    recorded: bool
+    since: str = ""
+    questions: int = 0
+    asked: tuple[AskedQuestion, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
+    shown: tuple[ShownNote, ...] = ()
+    silent: int = 0
+    never: tuple[ShownNote, ...] = ()
+
+
 class VaultStatus(Struct, frozen=True, kw_only=True):
     path: str
     folder: str

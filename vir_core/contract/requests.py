@@ -116,12 +116,11 @@ class ProjectsRequest(Request, frozen=True, kw_only=True):
     give: tuple[str, ...] = ()
 
 
-class QueryRequest(Request, frozen=True, kw_only=True):
-    """`text` may be the id of a note or of a lesson. `since` is a day or a duration before now, by the date of the session.
-    `full` gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session
-    asks, for the record of questions."""
+class Asking(Request, frozen=True, kw_only=True):
+    """What every request for notes may say. `since` is a day or a duration before now, by the date of the session. `full`
+    gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session asks,
+    for the record of questions."""
 
-    text: str
     vault: str = ""
     limit: Limit = 8
     category: tuple[Category, ...] = ()
@@ -131,6 +130,31 @@ class QueryRequest(Request, frozen=True, kw_only=True):
     full: bool = False
     budget: Limit = 2000
     caller: str = ""
+
+
+class QueryRequest(Asking, frozen=True, kw_only=True):
+    """`text` may be the id of a note or of a lesson."""
+
+    text: str
+
+
+class RelatedRequest(Asking, frozen=True, kw_only=True):
+    """`id` is a note's."""
+
+    id: str
+
+
+class RecentRequest(Asking, frozen=True, kw_only=True):
+    """The latest notes."""
+
+
+class QueriesRequest(Request, frozen=True, kw_only=True):
+    """`note` asks which questions were shown that note; `since` is a day or a duration before now; `limit` bounds each list."""
+
+    vault: str = ""
+    note: str = ""
+    since: str = ""
+    limit: Limit = 20
 
 
 class DoctorRequest(Request, frozen=True, kw_only=True):

@@ -16,7 +16,8 @@ from vir_core.search.answering import (
     Wanted,
     answer,
 )
-from vir_core.search.query import query
+from vir_core.search.queries import queries
+from vir_core.search.query import query, recent, related
 from vir_core.search.ranking import Ranked, rank
 from vir_core.search.reader import keep_readers, warm_reader
 from vir_core.search.scan import Scan
@@ -39,9 +40,12 @@ __all__ = [
     "Wanted",
     "answer",
     "keep_readers",
+    "queries",
     "query",
     "question_terms",
     "rank",
+    "recent",
+    "related",
     "snippet",
     "warm_reader",
 ]

@@ -1,4 +1,4 @@
-"""`query`: from a request to an answer, over the index, the gate and the files as they lie now."""
+"""`query`, `related` and `recent`: from a request to an answer, over the index, the gate and the files as they lie now."""
 
 from __future__ import annotations
 
@@ -9,8 +9,20 @@ from pathlib import Path
 
 import msgspec
 
-from vir_core.contract import Category, Hit, QueryReply, QueryRequest, Trust, Why
+from vir_core.contract import (
+    Asking,
+    Category,
+    Hit,
+    QueryReply,
+    QueryRequest,
+    RecentRequest,
+    RelatedRequest,
+    RequestError,
+    Trust,
+    Why,
+)
 from vir_core.memory import Gate, day_since, process_scope
+from vir_core.search import neighbours
 from vir_core.search.answering import Answer, Shown, Source, Wanted, answer
 from vir_core.search.asking import record
 from vir_core.search.budget import fitted
@@ -54,7 +66,33 @@ def _today() -> str:
     return datetime.now().astimezone().date().isoformat()
 
 
-def wanted_of(request: QueryRequest, reader: Reader) -> Wanted:
+def related(request: RelatedRequest) -> QueryReply:
+    """Notes that speak of the same as one. Raises `NoVault`, `RequestError`."""
+    started = time.perf_counter()
+    reader = reader_of(find_vault(request.vault, environ, Path.cwd()))
+    wanted = wanted_of(request, reader)
+    note = request.id.strip()
+    found, degraded = reader.over(
+        lambda source, gate: neighbours.related(note, source, gate, _chosen(wanted, gate), reader.files(gate))
+    )
+    if found is None:
+        raise RequestError(f"There is no note {note!r}.", "Give the vir_id of a note; `vir_core query` shows it.")
+    return replied("related", request, reader, found, degraded, started=started, text=note)
+
+
+def recent(request: RecentRequest) -> QueryReply:
+    """The latest notes by the date of their session. Raises `NoVault`, `RequestError`."""
+    started = time.perf_counter()
+    reader = reader_of(find_vault(request.vault, environ, Path.cwd()))
+    wanted = wanted_of(request, reader)
+    now = datetime.now().astimezone()
+    found, degraded = reader.over(
+        lambda source, gate: neighbours.recent(source, gate, _chosen(wanted, gate), reader.files(gate), now)
+    )
+    return replied("recent", request, reader, found, degraded, started=started, text="")
+
+
+def wanted_of(request: Asking, reader: Reader) -> Wanted:
     """What a request lets into its answer, within the scope of this process. Raises `RequestError`."""
     scope = process_scope(environ)
     return Wanted(
@@ -69,7 +107,7 @@ def wanted_of(request: QueryRequest, reader: Reader) -> Wanted:
 
 def replied(
     verb: str,
-    request: QueryRequest,
+    request: Asking,
     reader: Reader,
     found: Answer,
     degraded: str | None,

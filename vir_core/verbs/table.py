@@ -66,6 +66,19 @@ _CLAUDE = (
 )
 _CODEX = "folder of Codex transcripts, may be repeated (default: $CODEX_HOME/sessions or ~/.codex/sessions)"
 
+_ASKING = {
+    "vault": _VAULT,
+    "limit": "at most this many answers",
+    "category": "only pattern, gotcha, decision or tool; may be repeated",
+    "project": "only this project (name or id), may be repeated",
+    "trust": "only notes that are unreviewed, verified (you approved them) or edited (since); may be repeated",
+    "since": "only sessions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
+    "full": "the whole text of each note, as far as the budget goes",
+    "budget": "at most about this many tokens, 0 for no bound",
+    "caller": "which session asks, such as claude:ID, for `vir_core queries` (default: what the agent says of itself)",
+}
+"""What every verb that finds notes takes."""
+
 TABLE: dict[str, Verb] = {
     verb.name: verb
     for verb in (
@@ -152,20 +165,43 @@ TABLE: dict[str, Verb] = {
             handler="vir_core.search:query",
             flags={
                 "text": "what to look for, in your own words",
-                "vault": _VAULT,
-                "limit": "at most this many answers",
-                "category": "only pattern, gotcha, decision or tool; may be repeated",
-                "project": "only this project (name or id), may be repeated",
-                "trust": "only notes that are unreviewed, verified (you approved them) or edited (since); may be repeated",
-                "since": "only sessions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
-                "full": "the whole text of each note, as far as the budget goes",
-                "budget": "at most about this many tokens, 0 for no bound",
-                "caller": "which session asks, such as claude:ID, for `vir_core queries` (default: what the agent says of itself)",
+                **_ASKING,
             },
             positional="text",
             scoped=True,
             heavy=frozenset({"lancedb", "pyarrow", "numpy"}),
             example='vir_core query "why did the migration deadlock" --vault ~/Notes',
+        ),
+        Verb(
+            name="related",
+            summary="find notes that speak of the same as one",
+            handler="vir_core.search:related",
+            flags={"id": "the vir_id of a note", **_ASKING},
+            positional="id",
+            scoped=True,
+            heavy=frozenset({"lancedb", "pyarrow"}),
+            example="vir_core related n95535f35c3f77d3 --vault ~/Notes",
+        ),
+        Verb(
+            name="recent",
+            summary="list the latest notes",
+            handler="vir_core.search:recent",
+            flags=_ASKING,
+            scoped=True,
+            heavy=frozenset({"lancedb", "pyarrow"}),
+            example="vir_core recent --project api-server --since 2w",
+        ),
+        Verb(
+            name="queries",
+            summary="tell which questions were asked here, which notes they were shown, and what was never found",
+            handler="vir_core.search:queries",
+            flags={
+                "vault": _VAULT,
+                "note": "only the questions that were shown this note, and who asked them",
+                "since": "only questions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
+                "limit": "at most this many of each",
+            },
+            example="vir_core queries --note n95535f35c3f77d3",
         ),
         Verb(
             name="flag",

@@ -82,9 +82,16 @@ export interface ProjectsRequest {
 	readonly give?: readonly string[];
 }
 
-/** `text` may be the id of a note or of a lesson. `since` is a day or a duration before now, by the date of the session. `full` gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session asks, for the record of questions. */
+/** `note` asks which questions were shown that note; `since` is a day or a duration before now; `limit` bounds each list. */
+export interface QueriesRequest {
+	readonly vault?: string;
+	readonly note?: string;
+	readonly since?: string;
+	readonly limit?: number;
+}
+
+/** `text` may be the id of a note or of a lesson. */
 export interface QueryRequest {
-	readonly text: string;
 	readonly vault?: string;
 	readonly limit?: number;
 	readonly category?: readonly Category[];
@@ -94,6 +101,34 @@ export interface QueryRequest {
 	readonly full?: boolean;
 	readonly budget?: number;
 	readonly caller?: string;
+	readonly text: string;
+}
+
+/** The latest notes. */
+export interface RecentRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+}
+
+/** `id` is a note's. */
+export interface RelatedRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+	readonly id: string;
 }
 
 /** `action` says what; `id` on what: notes, `NOTE#LESSON` to strike, a key to confirm or revoke, `NAME=VALUE` for a policy. `reason`, `of`, `lesson` and `why` belong to a reject, `by` and `from` to supersede, `on` to expire (dates), `lost_since` to revoke. `verb` is what `prepare` prepares, to be signed with `key` (its id; empty: this device's); `commit` takes the `items` that prepare returned and the `signature` over their bytes, base64. */
@@ -172,6 +207,19 @@ export interface AroundTurn {
 	readonly who: string;
 	readonly at: string;
 	readonly text: string;
+}
+
+/** One question that was answered. `verb` is query, related or recent, `surface` where it came in; `session`, `agent` and `where` (a project's name) are empty where nobody said; `notes` are those shown, best first. */
+export interface AskedQuestion {
+	readonly at: string;
+	readonly verb: string;
+	readonly surface: string;
+	readonly text: string;
+	readonly session: string;
+	readonly agent: string;
+	readonly where: string;
+	readonly notes: readonly string[];
+	readonly withheld: number;
 }
 
 export interface DoctorReply {
@@ -526,6 +574,21 @@ export interface ProjectsReply {
 	readonly failed: readonly Failure[];
 }
 
+/** `recorded` is whether questions are recorded now; `since` is when the record begins. `questions` counts all, `silent` how many of the notes that may be shown never were. */
+export interface QueriesReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly recorded: boolean;
+	readonly since: string;
+	readonly questions: number;
+	readonly asked: readonly AskedQuestion[];
+	readonly unanswered: readonly Unanswered[];
+	readonly shown: readonly ShownNote[];
+	readonly silent: number;
+	readonly never: readonly ShownNote[];
+}
+
 /** `excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or left out; `took_ms` is measured inside the process. */
 export interface QueryReply {
 	readonly contract: number;
@@ -663,6 +726,16 @@ export interface SessionsReply {
 	readonly explained: Explained | null;
 }
 
+/** A note and how often answers held it; `words` says it in words. Never: `times` is 0. */
+export interface ShownNote {
+	readonly id: string;
+	readonly title: string;
+	readonly times: number;
+	readonly last: string;
+	readonly where: string;
+	readonly words: string;
+}
+
 export interface SimilarNote {
 	readonly id: string;
 	readonly title: string;
@@ -689,6 +762,13 @@ export interface SourceStatus {
 	readonly waiting: number;
 	readonly kept_days: number | null;
 	readonly days_left: number | null;
+}
+
+/** A question that found nothing, asked `times` times, `last` at (UTC). */
+export interface Unanswered {
+	readonly text: string;
+	readonly times: number;
+	readonly last: string;
 }
 
 export interface UninstallReply {
@@ -746,7 +826,10 @@ export interface Requests {
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
 	readonly projects: ProjectsRequest;
+	readonly queries: QueriesRequest;
 	readonly query: QueryRequest;
+	readonly recent: RecentRequest;
+	readonly related: RelatedRequest;
 	readonly review: ReviewRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
@@ -763,7 +846,10 @@ export interface Replies {
 	readonly init: InitReply;
 	readonly journal: JournalReply;
 	readonly projects: ProjectsReply;
+	readonly queries: QueriesReply;
 	readonly query: QueryReply;
+	readonly recent: QueryReply;
+	readonly related: QueryReply;
 	readonly review: ReviewReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
@@ -800,6 +886,17 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		who: { shape: { is: 'string' } },
 		at: { shape: { is: 'string' } },
 		text: { shape: { is: 'string' } },
+	},
+	AskedQuestion: {
+		at: { shape: { is: 'string' } },
+		verb: { shape: { is: 'string' } },
+		surface: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
+		session: { shape: { is: 'string' } },
+		agent: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		notes: { shape: { is: 'list', of: { is: 'string' } } },
+		withheld: { shape: { is: 'integer' } },
 	},
 	DoctorReply: {
 		contract: { shape: { is: 'integer' } },
@@ -1096,6 +1193,19 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		changed: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 	},
+	QueriesReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		recorded: { shape: { is: 'boolean' } },
+		since: { shape: { is: 'string' }, or: '' },
+		questions: { shape: { is: 'integer' }, or: 0 },
+		asked: { shape: { is: 'list', of: { is: 'struct', name: 'AskedQuestion' } }, or: [] },
+		unanswered: { shape: { is: 'list', of: { is: 'struct', name: 'Unanswered' } }, or: [] },
+		shown: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+		silent: { shape: { is: 'integer' }, or: 0 },
+		never: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+	},
 	QueryReply: {
 		contract: { shape: { is: 'integer' } },
 		vault: { shape: { is: 'string' } },
@@ -1216,6 +1326,14 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		explained: { shape: { is: 'nullable', of: { is: 'struct', name: 'Explained' } }, or: null },
 	},
+	ShownNote: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		words: { shape: { is: 'string' } },
+	},
 	SimilarNote: {
 		id: { shape: { is: 'string' } },
 		title: { shape: { is: 'string' } },
@@ -1238,6 +1356,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		waiting: { shape: { is: 'integer' }, or: 0 },
 		kept_days: { shape: { is: 'nullable', of: { is: 'integer' } }, or: null },
 		days_left: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
+	},
+	Unanswered: {
+		text: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
 	},
 	UninstallReply: {
 		contract: { shape: { is: 'integer' } },
@@ -1288,7 +1411,10 @@ export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	init: 'InitReply',
 	journal: 'JournalReply',
 	projects: 'ProjectsReply',
+	queries: 'QueriesReply',
 	query: 'QueryReply',
+	recent: 'QueryReply',
+	related: 'QueryReply',
 	review: 'ReviewReply',
 	run: 'RunReply',
 	runs: 'RunsReply',
