@@ -3,6 +3,7 @@
     python -m bench.bench_journal                     100,000 lines
     python -m bench.bench_journal --lines 1000000     a million, with memory
     python -m bench.bench_journal --keep DIR          keeps (and next time reuses) the generated journal
+    python -m bench.bench_journal --write             and replaces the table of that many lines in bench/README.md
 
 Medians (least-most) of one process a figure for whole replays, of repeated calls for the small ones. Beside each stands, from
 the same run, what the machine needs for the least that could be done: writing and fsyncing the same bytes, reading the same
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shutil
 import statistics
 import subprocess
@@ -22,13 +24,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from vir_core.journal import Draft, Journal, Line
-from vir_core.memory import EvidenceRef, Memory, NoteWritten, SessionSettled
+from vir_core.memory import EvidenceRef, NoteWritten, SessionSettled, memory_of
 
+README = Path(__file__).with_name("README.md")
 VAULT, DEVICE, CORE = "v" + "1" * 15, "d" + "1" * 15, "0.1.0"
 BATCH = 500
 
@@ -116,6 +120,15 @@ class Table:
     def __init__(self) -> None:
         self.rows: list[str] = []
 
+    def render(self, lines: int) -> str:
+        head = (
+            f"{lines:,} lines of history; {datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, "
+            f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end."
+        )
+        return "\n".join(
+            [head, "", "| what | median | least-most | beside | bar |", "|---|---:|---:|---|---|", *self.rows]
+        )
+
     def row(self, what: str, took: Sequence[float], beside: str = "", bar: str = "", *, unit: str = "ms") -> float:
         median = statistics.median(took)
         digits = 2 if median < 10 else 0
@@ -125,7 +138,8 @@ class Table:
 
 
 def appending(base: Path, table: Table, rounds: int) -> None:
-    """Every append beside two bare writes with fsync of its own bytes, turn by turn, so that both meet the same disk."""
+    """Every append beside two bare writes with fsync of its own bytes, turn by turn, so that both meet the same disk. What a
+    batch costs beyond its fsyncs is without those it makes, which are three when it begins a segment."""
     (base / "store").mkdir(parents=True)
     journal = journal_at(base)
     plain = [base / "plain-1", base / "plain-2"]
@@ -139,31 +153,46 @@ def appending(base: Path, table: Table, rounds: int) -> None:
             os.fsync(file)
         return (time.perf_counter() - began) * 1000
 
-    with journal.writing("bench", Memory) as writer:
+    waited = idle = 0.0
+    real = os.fsync
+
+    def counted(file: int) -> None:
+        nonlocal waited, idle
+        began, worked = time.perf_counter(), time.process_time()
+        real(file)
+        waited += (time.perf_counter() - began) * 1000
+        idle += (time.process_time() - worked) * 1000
+
+    with journal.writing("bench", memory_of(journal)) as writer:
         for size, name, count in (
             (1, "append one line", rounds * 10),
             (1000, "append 1,000 lines in one batch", rounds),
         ):
             took: list[float] = []
             floor: list[float] = []
+            work: list[float] = []
+            over: list[float] = []
             for number in range(count + 1):
                 batch = list(islice(waiting, size))
-                began = time.perf_counter()
+                os.fsync, waited, idle = counted, 0.0, 0.0
+                began, worked = time.perf_counter(), time.process_time()
                 lines = writer.append(batch, kind="vir", surface="bench")
-                spent = (time.perf_counter() - began) * 1000
-                least = bare(b"".join(line.raw + b"\n" for line in lines))
+                spent, worked = (time.perf_counter() - began) * 1000, (time.process_time() - worked) * 1000
+                os.fsync = real
+                least = bare(b"".join([line.raw + b"\n" for line in lines]))
                 if number:
                     took.append(spent)
                     floor.append(least)
+                    work.append(worked - idle)
+                    over.append(spent - waited)
             least = statistics.median(floor)
-            over = [spent - least for spent, least in zip(took, floor, strict=True)]
             beside = f"two bare write+fsync {least:.2f} ms"
             if size == 1:
                 ratio = statistics.median(took) / least
                 table.row(name, took, f"{beside}: x {ratio:.1f}", "x 3")
             else:
                 table.row(f"{name}, all of it", took, beside)
-                table.row(f"{name}, beyond its fsyncs", over, "", "10 ms")
+                table.row(f"{name}, beyond its fsyncs", over, f"{statistics.median(work):.1f} ms of processor", "10 ms")
     for file in files:
         os.close(file)
 
@@ -172,7 +201,7 @@ CHILD = """
 import resource, sys, time
 from pathlib import Path
 from bench.bench_journal import Nothing, journal_at
-from vir_core.memory import Memory
+from vir_core.memory import memory_of
 
 base, what = Path(sys.argv[1]), sys.argv[2]
 journal = journal_at(base)
@@ -183,7 +212,7 @@ if what == "read":
             while file.read(4 << 20): pass
     reading = None
 else:
-    reading = journal.read(Nothing if what == "engine" else Memory)
+    reading = journal.read(Nothing if what == "engine" else memory_of(journal))
 if what in ("touch", "save"):
     began, worked = time.perf_counter(), time.process_time()
 if what == "touch":
@@ -221,7 +250,8 @@ def reading(base: Path, table: Table, lines: int, rounds: int) -> None:
     size = sum(path.stat().st_size for path in journal.folder.rglob("*.jsonl"))
     million = lines >= 1_000_000
     bytes_, _ = child(base, "read", rounds)
-    floor = table.row(f"merely read {size / 1e6:.0f} MB of segments", bytes_)
+    what = f"merely read {size / 1e6:.0f} MB of segments ({size / lines:.0f} bytes a line)"
+    floor = table.row(what, bytes_)
     engine, cost = child(base, "engine", rounds)
     table.row("full replay, engine alone", engine, f"x {statistics.median(engine) / floor:.0f} the reading, {cost}")
     whole, cost = child(base, "whole", rounds)
@@ -234,7 +264,7 @@ def reading(base: Path, table: Table, lines: int, rounds: int) -> None:
     table.row("open from the checkpoint", opened, cost, bar)
     touched, cost = child(base, "touch", rounds)
     table.row("then look at every note and session", touched, cost)
-    marks = journal.read(Nothing).marks if not checkpoint.is_file() else journal.read(Memory).marks
+    marks = journal.read(memory_of(journal)).marks
     table.row("catch up when nothing is new (`since`)", timed(lambda: journal.since(marks), 50), "", "1.5 ms")
 
 
@@ -243,6 +273,7 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5, help="fresh processes a figure")
     parser.add_argument("--keep", metavar="DIR", help="keep the generated journal here and reuse it")
+    parser.add_argument("--write", action="store_true", help="replace the table of that many lines in bench/README.md")
     options = parser.parse_args()
     folder = Path(options.keep or tempfile.mkdtemp(prefix="vir-bench-journal-"))
     table = Table()
@@ -256,10 +287,20 @@ def main() -> int:
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f"{options.lines:,} lines, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end.\n")
-    print("| what | median | least-most | beside | bar |\n|---|---:|---:|---|---|")
-    print("\n".join(table.rows))
+    shown = table.render(options.lines)
+    print(shown)
+    if options.write:
+        replace_table(options.lines, shown)
     return 0
+
+
+def replace_table(lines: int, shown: str) -> None:
+    begin, end = f"<!-- journal {lines}:begin -->", f"<!-- journal {lines}:end -->"
+    text = README.read_text("utf-8")
+    if begin not in text:
+        text += f"\n{begin}\n{end}\n"
+    head, _, rest = text.partition(begin)
+    README.write_text(f"{head}{begin}\n{shown}\n{end}{rest.partition(end)[2]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,13 @@ def _grams(text: str) -> list[str]:
     return [bare[at : at + 3] for at in range(max(1, len(bare) - 2))]
 
 
+def tokens(a: str, b: str) -> float:
+    """What a run asks about statements that were rejected."""
+    from vir_core.text import closeness, weights
+
+    return closeness(weights(a), weights(b))
+
+
 def meaning(a: str, b: str) -> float:
     """Cosine of the embedder that comes along, in [-1, 1]."""
     return sum(x * y for x, y in zip(_vector(a), _vector(b), strict=True))

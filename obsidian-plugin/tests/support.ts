@@ -41,4 +41,5 @@ export const DOCTOR = {
 	sources: [],
 	last_run: null,
 	problems: [],
+	archive: null,
 };

@@ -112,7 +112,11 @@ ADMISSIONS = (
     ),
     Admission("expire what was approved", "expired", NOTE, {"on": "2026-01-01", "after": YES.hash}, ended, (YES,)),
     Admission(
-        "policy", "policy_set", "policy:review_first", {"value": True, "after": ""}, lambda memory: memory.review_first
+        "policy",
+        "policy_set",
+        "policy:review_first",
+        {"value": True, "after": ""},
+        lambda memory: memory.policy("review_first").value is True,
     ),
     Admission(
         "enrol a device",

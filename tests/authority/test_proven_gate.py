@@ -117,6 +117,12 @@ def test_review_first_serves_what_was_approved_and_nothing_else() -> None:
     off = proven(ROOT, "policy_set", "policy:review_first", {"value": False, "after": first.hash}, when=12, must=True)
     beside = proven(ROOT, "policy_set", "policy:review_first", {"value": False, "after": ""}, when=12, must=True)
     assert not gate_of(*lines, first, off).review_first
+    # A device that trusts nobody yet goes by it all the same, and one that knows better does not mind a stranger's.
+    assert gate_of(*lines, first, root=None).review_first and not gate_of(*lines, first, off, root=None).review_first
+    odd = proven(STRANGER, "policy_set", "policy:review_first", {"value": True, "after": ""}, when=11, must=True)
+    assert not gate_of(*lines, odd).review_first and gate_of(*lines, odd, root=None).review_first
+    unsigned = line("policy_set", "policy:review_first", {"value": True, "after": ""}, when=11, must=True)
+    assert not gate_of(*lines, unsigned, root=None).review_first
     assert gate_of(*lines, first, beside).review_first
 
 

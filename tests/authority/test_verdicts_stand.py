@@ -184,3 +184,8 @@ def test_the_end_of_what_a_person_judged_needs_a_key_and_of_anything_else_it_doe
     signed = memory_of(WRITTEN, ROOT_LINE, approve(), proven(ROOT, action, NOTE, data, when=41, must=True))
     assert signed.withheld(NOTE) != ""
     assert signed.withheld(NOTE, as_of="2025-12-31") == "not_yet" != signed.withheld(NOTE, as_of="2026-01-01")
+
+
+def test_an_approval_that_names_no_words_approves_none() -> None:
+    assert memory_of(WRITTEN, ROOT_LINE, approve()).trust(NOTE) == "verified"
+    assert memory_of(WRITTEN, ROOT_LINE, approve(digest="")).trust(NOTE) == "unreviewed"

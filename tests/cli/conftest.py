@@ -82,6 +82,7 @@ def words(world: World) -> dict[str, list[str]]:
         "related": ["related", "n95535f35c3f77d3", *vault],
         "recent": ["recent", *vault],
         "queries": ["queries", *vault],
+        "forget": ["forget", "n95535f35c3f77d3", "--list-only", *vault],
         "history": ["history", "n95535f35c3f77d3", *vault],
         "flag": ["flag", "n95535f35c3f77d3", "--why", "it was never true", *vault],
         "review": ["review", "queue", *vault],

@@ -52,6 +52,7 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         "related": {"vault": vault, "id": "n95535f35c3f77d3"},
         "recent": {"vault": vault},
         "queries": {"vault": vault},
+        "forget": {"vault": vault, "id": "n95535f35c3f77d3", "list_only": True},
         "history": {"vault": vault, "id": "n95535f35c3f77d3"},
         "flag": {"vault": vault, "id": "n95535f35c3f77d3", "why": "it was never true"},
         "review": {"vault": vault, "action": "queue"},

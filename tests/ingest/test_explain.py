@@ -105,3 +105,17 @@ def test_a_file_that_went_away_still_has_a_page(world) -> None:
     path.unlink()
     with pytest.raises(RequestError):
         sessions(request)
+
+
+def test_a_compressed_rollout_shows_its_lines(world) -> None:
+    import zstandard
+
+    plain = next(path for path in sorted(world.codex.rglob("rollout-*.jsonl")) if explain(world, str(path)).lines)
+    before = explain(world, str(plain))
+    packed = plain.with_name(plain.name + ".zst")
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
+    plain.unlink()
+    after = explain(world, str(packed))
+    assert after.lines == before.lines and after.turns == before.turns and after.prompts == before.prompts
+    packed.write_bytes(packed.read_bytes()[:-20])
+    assert explain(world, str(packed)).why

@@ -62,6 +62,23 @@ def test_line_taken_out_is_a_gap_where_nobody_kept_it_and_missing_where_somebody
     assert not laptop.verify().findings and not journal("d3").verify().findings
 
 
+def test_torn_line_that_stands_whole_elsewhere_costs_nothing(journal: Make, say: Say, latest: type[Any]) -> None:
+    desk = journal()
+    say(desk, *"abcd")
+    whole = segment(desk).read_bytes()
+    segment(desk).write_bytes(whole[:-100])
+    assert desk.heal(latest).given_back == 1
+    verdict = desk.verify()
+    (torn,) = verdict.findings
+    assert (verdict.sound, torn.kind, torn.harm) == (True, "untidy", False)
+    assert segment(desk).read_bytes()[torn.offset :].startswith(b'{"v":1')
+    # A piece of a line that is nowhere is a loss, and so is one that does not say which line it was.
+    for lost in (whole[-100:], b'{"v":1,"at":"2026-11-30T20:58:17.123456Z","by":{"kind":"person"', b'{"v":1,"a'):
+        segment(desk).write_bytes(lost.strip() + b"\n" + whole)
+        verdict = desk.verify()
+        assert not verdict.sound and kinds(verdict) == ["damaged"]
+
+
 @pytest.mark.parametrize("place", [1, 2, 4])
 def test_changed_line_is_altered_and_no_fork(journal: Make, say: Say, latest: type[Any], place: int) -> None:
     desk, laptop = journal(), journal("d2")
@@ -207,4 +224,4 @@ def test_second_half_of_a_batch_is_chained_even_after_a_failed_write(
         live = dict(writer.reading.projection.seen)
     assert {key: seen[0] for key, seen in live.items()} == {desk.vault: 1, "a": 1, "b": 1, "c": 1, "d": 1}
     assert desk.read(latest).projection.seen == live == journal(state=None).read(latest).projection.seen
-    assert set(kinds(desk.verify())) == {"damaged"}, "half a line, and no fork"
+    assert set(kinds(desk.verify())) == {"untidy"}, "half a line that is whole behind it, and no fork"

@@ -459,3 +459,22 @@ def test_line_read_while_its_writer_died_counts_also_when_its_segment_goes_to_th
     assert desk.state is not None
     (desk.state / "checkpoint").unlink()
     assert counts(desk.read(latest)) == {"a": 1}
+
+
+def test_placeholder_that_was_left_beside_its_file_keeps_nothing_back(
+    journal: Make, say: Say, latest: type[Any]
+) -> None:
+    desk = journal()
+    say(desk, "a")
+    say(desk, "b")
+    whole = segment(desk).read_bytes()
+    left = segment(desk).with_name(".0001.jsonl.icloud")
+    left.write_bytes(b"")
+    segment(desk).write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    assert desk.read(latest).absent == 0
+    healed = desk.heal(latest)
+    assert (healed.given_back, healed.waiting) == (1, "")
+    assert segment(desk).read_bytes() == whole
+    # Without the file itself the placeholder says that it is not here yet.
+    segment(desk).unlink()
+    assert desk.read(latest).absent == 1 and desk.heal(latest).waiting

@@ -5,7 +5,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vir_core.text import canonical, fold, lesson_id, note_id, project_id, random_id, sha256_hex, words, words_digest
@@ -18,6 +18,35 @@ def test_the_vectors_are_enough():
     assert len(CASES) == len(VECTORS["cases"]) >= 60
     assert len(VECTORS["pairs_equal"]) >= 20
     assert len(VECTORS["pairs_differ"]) >= 20
+
+
+_leaves = st.one_of(
+    st.text(max_size=8),
+    st.text(st.characters(max_codepoint=0x7F), max_size=12),
+    st.integers(),
+    st.integers(-(2**53), 2**53),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+)
+
+
+@given(
+    st.recursive(_leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=4), inner), max_leaves=12)
+)
+@settings(max_examples=400, deadline=None)
+def test_the_quick_way_to_canonical_json_gives_what_the_library_gives(value: object) -> None:
+    import rfc8785
+
+    try:
+        wanted: bytes | None = rfc8785.dumps(value)  # pyright: ignore[reportArgumentType]
+    except (rfc8785.CanonicalizationError, UnicodeError):
+        wanted = None
+    try:
+        made: bytes | None = canonical(value)  # pyright: ignore[reportArgumentType]
+    except ValueError:
+        made = None
+    assert made == wanted
 
 
 @pytest.mark.parametrize("name", CASES)

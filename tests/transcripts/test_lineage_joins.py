@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vir_core.transcripts import find, join_lineage, read_thread, survey
+from vir_core.transcripts import LEFT_BRANCH, find, join_lineage, read_thread, read_turns, survey
 from vir_core.transcripts.lineage import Lineage
 
 Make = Callable[..., Any]
@@ -147,6 +147,20 @@ def test_a_rewound_session_keeps_both_branches_once(claude: Make, tmp_path: Path
     assert keys(lineage_of(path.parent)) == [f"claude:{FIRST}"]
     (thread,) = lineage_of(tmp_path).threads
     assert [turn.text for turn in read_thread(thread).turns] == ["start", "left", "right"]
+
+
+def test_what_a_person_went_back_from_is_marked(claude: Make, tmp_path: Path) -> None:
+    file = claude(FIRST)
+    start = file.says("ready", parentUuid=file.user("start"))
+    wrong = file.user("use a mutex", parentUuid=start)
+    file.says("done with a mutex", parentUuid=wrong)
+    right = file.user("use a channel", parentUuid=start)
+    file.says("first half", parentUuid=right)
+    file.says("second half", parentUuid=right)  # answers and calls share parents without anybody going back
+    file.user("good", parentUuid=right)
+    turns = read_turns(file.write(tmp_path)).turns
+    assert [turn.text for turn in turns if turn.evidence == LEFT_BRANCH] == ["use a mutex", "done with a mutex"]
+    assert {turn.text for turn in turns if turn.evidence != LEFT_BRANCH} >= {"start", "use a channel", "good"}
 
 
 def test_a_person_who_forks_a_scripts_session_speaks_for_both(claude: Make, tmp_path: Path) -> None:

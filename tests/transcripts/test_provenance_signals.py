@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from vir_core.machine import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, own_run
 from vir_core.transcripts import SessionFacts, find, read_turns, survey
-from vir_core.transcripts.provenance import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, RECALLED_BLOCKS
+from vir_core.transcripts.provenance import RECALLED_BLOCKS
 
 TAKEN = {"human", "plan_handoff"}
 UI = {"thinkingMetadata": {"maxThinkingTokens": 31999}, "todos": [], "permissionMode": "default"}
@@ -334,6 +335,31 @@ def test_our_own_model_runs_are_known_three_ways(claude: Make, tmp_path: Path, s
     file.says("{}")
     file.write(tmp_path)
     assert facts_of(tmp_path).driver == "observer"
+
+
+@pytest.mark.parametrize("kept", ["environment", "folder", "prompt"])
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_a_run_that_vir_starts_is_known_by_any_one_of_its_marks(
+    claude: Make, codex: Make, tmp_path: Path, agent: str, kept: str
+) -> None:
+    run = own_run("Say what was learnt.", "distil-3", {"PATH": "/bin"})
+    assert run.environment["PATH"] == "/bin" and run.folder.is_dir() and run.prompt.endswith("Say what was learnt.")
+    cwd = str(run.folder) if kept == "folder" else "/home/sam/shop"
+    text = run.prompt if kept == "prompt" else "Say what was learnt."
+    marker = "CLAUDE_CODE_ENTRYPOINT" if agent == "claude" else "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"
+    entry = run.environment[marker] if kept == "environment" else ""
+    if agent == "claude":
+        file = claude(cwd=cwd, entrypoint=entry or "cli")
+        file.user(text, **UI)
+        file.says("{}")
+    else:
+        file = codex()
+        file.meta(cwd=cwd, originator=entry or "codex_cli_rs")
+        file.asks(text)
+        file.answers("{}")
+    file.write(tmp_path)
+    facts = facts_of(tmp_path)
+    assert (facts.driver, facts.human_turns) == ("observer", 0) and "vir" in facts.evidence[0]
 
 
 def test_a_project_called_vir_is_a_project(claude: Make, tmp_path: Path) -> None:

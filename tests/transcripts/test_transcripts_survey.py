@@ -242,3 +242,23 @@ def test_facts_do_not_depend_on_whether_turns_are_kept(claude, codex, tmp_path: 
         assert transcript.facts == facts
         human = [turn for turn in transcript.turns if turn.kind in ("prompt", "queued")]
         assert (len(human), human[-1].id) == (facts.human_turns, facts.last_turn)
+
+
+def test_no_file_is_stated_twice(claude, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for digit in "123":
+        file = claude(f"{digit * 8}-2222-4333-8444-555555555555")
+        file.user("go")
+        file.write(tmp_path)
+    cache = tmp_path / "scan"
+    survey(find([tmp_path], []), cache)
+    stated: list[str] = []
+    real = os.stat
+
+    def counting(path, *args, **kwargs):
+        stated.append(os.fspath(path) if not isinstance(path, int) else "")
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", counting)
+    assert survey(find([tmp_path], []), cache).changed == 0
+    files = [path for path in stated if path.endswith(".jsonl")]
+    assert sorted(files) == sorted(set(files)) and len(files) == 3

@@ -50,6 +50,12 @@ def test_lines_the_vault_lost_are_named_and_put_back(world: World) -> None:
     assert healed.given_back == 5 and healed.sound
     assert sorted(line["subject"] for line in world.lines()) == before
     assert asked(world, "heal").given_back == 0
+    # A backup ends where it likes.
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
+    assert not asked(world, "verify").sound
+    assert asked(world, "heal").sound and asked(world, "verify").sound
+    assert asked(world, "status").lines == len(before)
 
 
 def test_a_restored_backup_is_obeyed_only_after_the_word(world: World) -> None:

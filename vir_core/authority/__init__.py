@@ -4,7 +4,7 @@ and the root it trusts. It knows no notes and writes no lines; it says whether a
 from __future__ import annotations
 
 from vir_core.authority.acts import ACTS, Act, Effect, effect_of, needs_proof
-from vir_core.authority.chain import KINDS, NO_KEYS, Enrolment, Key, Keys, Revocation, key_id, stand
+from vir_core.authority.chain import KINDS, NO_KEYS, AnyKey, Enrolment, Key, Keys, Revocation, key_id, stand
 from vir_core.authority.keys import (
     KeyFolder,
     KeyRefused,
@@ -24,6 +24,7 @@ __all__ = [
     "KINDS",
     "NO_KEYS",
     "Act",
+    "AnyKey",
     "Checked",
     "Effect",
     "Enrolment",

@@ -44,10 +44,12 @@ ACTS: Mapping[str, Act] = {
         Act("session_joined", "neutral", _VIR, False, "never", "a session continues or copies another"),
         Act("run_finished", "neutral", _VIR, False, "never", "what a run did"),
         Act("project_decided", "neutral", _PERSON, False, "never", "whether sessions of a project are distilled"),
+        Act("project_joined", "neutral", _VIR, False, "never", "a project goes by another id now"),
         Act("approved", "admits", _PERSON, False, "always", "these words are right"),
         Act(
             "adopted", "admits", _PERSON, False, "always", "a revision, or a file nobody wrote through vir, is taken in"
         ),
+        Act("forgotten", "withholds", _PERSON, True, "finally", "its words are destroyed wherever vir can reach them"),
         Act(
             "tombstone_lifted",
             "admits",

@@ -114,6 +114,16 @@ def _holds(key: Key, proof: Checked, at: str) -> bool:
     return max(proof.at, at) < key.since and proof.sig in key.seen
 
 
+class AnyKey(Keys):
+    """Every key there is: what a device goes by that trusts none yet, where the question is what to withhold."""
+
+    def __init__(self, vaults: Collection[str]) -> None:
+        super().__init__("", (), vaults, ())
+
+    def counts(self, proof: Checked | None, at: str) -> bool:
+        return proof is not None and proof.vault in self.vaults
+
+
 NO_KEYS = Keys("", (), (), ())
 
 

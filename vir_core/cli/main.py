@@ -14,7 +14,16 @@ import msgspec
 
 from vir_core.cli.options import UsageError, given_fields, request_fields, top_parser, usage, verb_parser
 from vir_core.cli.progress import shown_progress
-from vir_core.contract import JournalRequest, Reply, Request, decode_request, encode_error, encode_reply, request_of
+from vir_core.contract import (
+    JournalRequest,
+    Reply,
+    Request,
+    ReviewRequest,
+    decode_request,
+    encode_error,
+    encode_reply,
+    request_of,
+)
 from vir_core.machine import Terminal, open_terminal
 from vir_core.text import clean
 from vir_core.verbs import TABLE, Verb, explain
@@ -124,6 +133,12 @@ def _for_a_person(verb: Verb, request: Request, parsed: object) -> int:
         from vir_core.cli.first_run import walk
 
         return walk(request)
+    if isinstance(request, ReviewRequest) and not getattr(parsed, "words", []) and sys.stdout.isatty():
+        with _asking(verb) as terminal:
+            if terminal is not None:
+                from vir_core.cli.review_walk import walk as walk_notes
+
+                return walk_notes(request, terminal)
     from vir_core.cli.show import show
 
     if (

@@ -12,6 +12,7 @@ from vir_core.contract import (
     EmbeddingStatus,
     Explained,
     FlagReply,
+    ForgetReply,
     HistoryEntry,
     HistoryReply,
     IndexReply,
@@ -204,6 +205,30 @@ def _undone(reply: RunsReply) -> str:
     return "\n".join([first, *_kept(reply.kept), *_failed(reply.failed)])
 
 
+FORGOTTEN_WORDS: Mapping[str, str] = {
+    "note": "note",
+    "put_away": "note that was put away",
+    "texts": "kept words",
+    "spool": "note being written",
+    "archive": "copy of the session",
+    "questions": "answered questions",
+    "cache": "made anew from what is left",
+}
+
+
+def _forgotten(reply: ForgetReply) -> str:
+    first = "Forgotten. These held it:" if reply.done else "These hold it:"
+    lines = [first if reply.places else "Nothing on this computer holds it any more."]
+    for place in reply.places:
+        number = f", {place.count}" if place.count > 1 else ""
+        lines.append(f"  {line(place.path)} ({FORGOTTEN_WORDS.get(place.kind, place.kind)}{number})")
+    lines.append("vir cannot reach:")
+    lines += [f"  {line(sentence)}" for sentence in reply.unreachable]
+    if not reply.done:
+        lines.append("Nothing was destroyed. Run it in a terminal of your own to be asked.")
+    return "\n".join(lines)
+
+
 def _runs(reply: RunsReply) -> str:
     if not reply.runs:
         return "No run has written anything yet."
@@ -217,6 +242,7 @@ def _runs(reply: RunsReply) -> str:
 TURN_WORDS: Mapping[str, str] = {
     "prompt": "typed by you",
     "queued": "typed by you while the agent was busy",
+    "left": "of these in a branch that you went back from",
     "answer": "your answers to its questions",
     "refusal": "your words when you refused something",
     "command": "slash and ! commands",
@@ -647,6 +673,7 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "doctor": _doctor,
     "flag": _flag,
     "review": _review,
+    "forget": _forgotten,
     "history": _history,
     "index": _index,
     "journal": _journal,

@@ -686,6 +686,27 @@ class DoctorReply(Reply, frozen=True, kw_only=True):
     archive: ArchiveStatus | None = None
 
 
+class ForgottenPlace(Struct, frozen=True, kw_only=True):
+    """Where words of it lie, or lay. `kind` is note, put_away, texts, spool, archive, questions or cache; `count` how many there
+    are at `path`, which is relative to the vault root or absolute."""
+
+    kind: str
+    path: str
+    count: int = 1
+
+
+class ForgetReply(Reply, frozen=True, kw_only=True):
+    """`subjects` are the notes and sessions that are meant, `places` where their words lie; with `done` they lay there and are
+    destroyed. `unreachable` says what vir cannot empty."""
+
+    vault: str
+    folder: str
+    subjects: tuple[str, ...] = ()
+    places: tuple[ForgottenPlace, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    done: bool = False
+
+
 class OutsideItem(Struct, frozen=True, kw_only=True):
     """Something vir wrote outside the vault. `loss` says what removing it costs the person."""
 

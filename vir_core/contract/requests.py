@@ -219,6 +219,16 @@ class ReviewRequest(Request, frozen=True, kw_only=True):
     signature: str = ""
 
 
+class ForgetRequest(Request, frozen=True, kw_only=True):
+    """`id` is a note, a session key or a project's id; `text` instead means every note that holds these words. It only lists
+    unless a person at a terminal types the word; `list_only` never asks."""
+
+    id: str = ""
+    text: str = ""
+    vault: str = ""
+    list_only: bool = False
+
+
 class UninstallRequest(Request, frozen=True, kw_only=True):
     """Without `apply` it lists what vir wrote outside the vault; with it, that is removed item by item."""
 

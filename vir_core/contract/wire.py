@@ -13,6 +13,7 @@ from vir_core.contract.errors import ErrorKind, ErrorReply, WireError
 VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "doctor": (requests.DoctorRequest, replies.DoctorReply),
     "flag": (requests.FlagRequest, replies.FlagReply),
+    "forget": (requests.ForgetRequest, replies.ForgetReply),
     "history": (requests.HistoryRequest, replies.HistoryReply),
     "index": (requests.IndexRequest, replies.IndexReply),
     "init": (requests.InitRequest, replies.InitReply),

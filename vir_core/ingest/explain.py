@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vir_core.contract import Explained, SessionInfo, SourceLine
 from vir_core.ingest.gone import NoteHeader
@@ -13,6 +13,7 @@ from vir_core.ingest.standing import session_key, wanted
 from vir_core.memory import Memory
 from vir_core.transcripts import (
     HUMAN_PROMPTS,
+    LEFT_BRANCH,
     Archive,
     NotASession,
     SessionFacts,
@@ -100,7 +101,7 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, header: Not
             for line, text in zip(lines, texts[: len(lines)], strict=True)
         ),
         changes=(*_changes(facts, shown, key), *trouble),
-        turns=dict(sorted(Counter(turn.kind for turn in turns).items())),
+        turns=_counted(turns),
         tokens=_tokens(thread),
         prompts=tuple(texts[len(lines) :]),
         files=tuple(file.path for file in thread.files),
@@ -110,6 +111,13 @@ def explain(word: str, sources: Sources, memory: Memory, info: Info, header: Not
         note=header(settled.note).get("path", "") if settled is not None and settled.note else "",
         archived=str(archive.path(key)) if copied else "",
     )
+
+
+def _counted(turns: Sequence[Turn]) -> dict[str, int]:
+    """Turns by kind; `left` counts the prompts that a person went back from."""
+    counts = Counter[str](turn.kind for turn in turns)
+    counts["left"] = sum(turn.kind in HUMAN_PROMPTS and turn.evidence == LEFT_BRANCH for turn in turns)
+    return dict(sorted((+counts).items()))
 
 
 def _tokens(thread: Thread) -> dict[str, int]:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.machine import ANYTHING, MachineError, state_home, write_atomic
-from vir_core.transcripts import Project, SessionFacts, named_project, normal_path, project_of
+from vir_core.text import project_id
+from vir_core.transcripts import Project, SessionFacts, look_again, named_project, normal_path, project_of
 
 PLACES = "places"
 
@@ -22,13 +23,18 @@ class _Remembered(Struct):
 
 class Places:
     """Projects of the sessions of one machine. Codex writes down the remote of a repository and Claude Code does not: a
-    folder that one of them names is the other's too. A folder that is gone counts for what was found there once."""
+    folder that one of them names is the other's too. A folder that is gone counts for what was found there once.
+
+    `formers` fills while projects are asked for: ids that a project may have gone by before this machine knew it better,
+    with the id it has now. A folder becomes a repository, and a repository gets a remote; what was decided stays decided."""
 
     def __init__(self, sessions: Iterable[SessionFacts], device: str) -> None:
+        look_again()
         self._device = device
         self._remotes = {normal_path(facts.cwd): facts.remote for facts in sessions if facts.remote}
         self._known = _load()
         self._learnt = False
+        self.formers: dict[str, str] = {}
         self._answers: dict[tuple[str, str, str], Project] = {}
 
     def project(self, facts: SessionFacts) -> Project:
@@ -43,12 +49,26 @@ class Places:
         remote = facts.remote or self._remotes.get(path, "")
         found = project_of(facts.cwd, device=self._device, remote=remote, home=facts.home)
         if found.repository:
-            if self._known.get(path) != (found.key, found.place):
+            known = self._known.get(path)
+            if known != (found.key, found.place):
                 self._known[path] = (found.key, found.place)
                 self._learnt = True
+                self._note_formers(found, known[0] if known else "")
         elif not remote and path in self._known:
             return named_project(*self._known[path])
         return found
+
+    @property
+    def learnt(self) -> bool:
+        """Whether anything was found that is not written down yet."""
+        return self._learnt
+
+    def _note_formers(self, found: Project, before: str) -> None:
+        """A remote that took the place of another one may be of another repository, and joins nothing."""
+        keys = [f"{self._device}:{found.place}"]
+        if before.startswith("root:") and not found.key.startswith("root:"):
+            keys.append(before)
+        self.formers.update((project_id(key), found.id) for key in keys if key != found.key)
 
     def keep(self) -> None:
         """Writes down what was learnt. A folder that cannot be written to costs only that."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from os import environ
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 import msgspec
@@ -67,7 +68,7 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
     places = Places(sources.sessions, device)
     rows = _rows(sources, memory, places, Texts(vault.store))
     known = {row.project.id: row.project for row in rows.values()}
-    plan = plan_decisions(request, known)
+    plan = plan_decisions(_by_present_ids(request, memory), known)
     changed: list[str] = []
     failed: list[Failure] = list(sources.failures)
     if plan:
@@ -85,7 +86,7 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
                     Failure(path=str(other.base), stage="write", message=getattr(error, "message", str(error)))
                 )
         memory = journal.read(memory_of(journal)).projection
-    policy = read_policy(memory, vault)
+    policy = read_policy(memory, vault, places.formers)
     return ProjectsReply(
         vault=str(vault.root),
         folder=vault.folder,
@@ -107,8 +108,10 @@ def projects(request: ProjectsRequest) -> ProjectsReply:
 # -- what was decided
 
 
-def read_policy(memory: Memory, vault: Vault) -> Policy:
-    """The person's decisions, the newest patterns first. One whose words have not arrived from another device yet waits."""
+def read_policy(memory: Memory, vault: Vault, formers: Mapping[str, str] = MappingProxyType({})) -> Policy:
+    """The person's decisions, the newest patterns first; of several about ids of one project the newest counts. `formers`
+    are ids a project had, as `Places` finds them, that the history does not know of yet. A decision whose words have not
+    arrived from another device yet waits."""
     texts = Texts(vault.store)
     decided: dict[str, Decided] = {}
     patterns: list[Pattern] = []
@@ -117,7 +120,8 @@ def read_policy(memory: Memory, vault: Vault) -> Policy:
         if decision is None:
             continue
         if not state.subject.startswith(PATTERN):
-            decided[state.subject] = Decided(decision=decision, by="you", to=state.to)
+            project = memory.root_project(formers.get(state.subject, state.subject))
+            decided.setdefault(project, Decided(decision=decision, by="you", to=state.to))
         elif (text := texts.get(state.text)) is not None and isinstance(words := text.header.get("pattern"), str):
             patterns.append(Pattern(subject=state.subject, pattern=words, decision=decision))
     return Policy(default=default_decision(vault), projects=decided, patterns=patterns)
@@ -139,6 +143,17 @@ def _decision(word: str) -> Decision | None:
 
 
 # -- deciding
+
+
+def _by_present_ids(request: ProjectsRequest, memory: Memory) -> ProjectsRequest:
+    """An id that a project had names it still."""
+    return msgspec.structs.replace(
+        request,
+        **{
+            name: tuple(map(memory.root_project, getattr(request, name)))
+            for name in ("include", "exclude", "ask", "give")
+        },
+    )
 
 
 class Choice(Struct, frozen=True, kw_only=True):
@@ -248,7 +263,7 @@ def _rows(sources: Sources, memory: Memory, places: Places, texts: Texts) -> dic
             row.places[row.project.place or facts.cwd] = None
     for note in memory.notes.values():
         if note.written is not None and not memory.standing(note).archived and note.written.project:
-            project = note.written.project
+            project = memory.root_project(places.formers.get(note.written.project, note.written.project))
             if project not in rows:
                 text = texts.get(note.written.text)
                 name = str(text.header.get("project", "")) if text else ""

@@ -37,9 +37,20 @@ from vir_core.ingest.standing import session_key, waits
 from vir_core.ingest.writing import Desk, Distilled
 from vir_core.journal import Draft, Journal, JournalError, Reading, Texts
 from vir_core.machine import MachineError, hold, make_dirs, sweep_leftovers
-from vir_core.memory import Memory, Observation, RunFinished, Spool, build_gate, load_gate, memory_of, observe
+from vir_core.memory import (
+    Memory,
+    Observation,
+    ProjectJoined,
+    RunFinished,
+    Spool,
+    build_gate,
+    load_gate,
+    memory_of,
+    observe,
+)
 from vir_core.text import clean, random_id
 from vir_core.upkeep.copies import archive_status
+from vir_core.upkeep.destroying import destroy
 from vir_core.upkeep.passes import load_pass, save_pass
 from vir_core.vault import (
     CONFIG,
@@ -115,6 +126,9 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         house = _open(vault, open_own_journal(vault, device))
         if house.observation.vanished and not request.accept_removed:
             raise VanishedNotes(len(house.observation.vanished))
+        # What another device forgot, or a process here that was killed.
+        if house.reading.projection.forgotten and destroy(vault, house.reading.projection, house.seen):
+            house = _open(vault, house.journal)
         refused: list[Failure] = []
         _catch_up(house)
         if _kept_promises(house, refused):
@@ -230,6 +244,8 @@ def _kept_promises(house: _House, refused: list[Failure]) -> bool:
 
 def _plan(house: _House, sources: Sources, request: RunRequest) -> RunPlan:
     places = Places(sources.sessions, house.device)
+    if not request.dry_run:
+        _join_projects(house, sources, places)
     plan = plan_run(
         sources.lineage,
         house.reading.projection,
@@ -238,11 +254,31 @@ def _plan(house: _House, sources: Sources, request: RunRequest) -> RunPlan:
         project=places.project,
         device=house.device,
         now=datetime.now(UTC),
-        policy=read_policy(house.reading.projection, house.vault),
+        policy=read_policy(house.reading.projection, house.vault, places.formers),
     )
     if not request.dry_run:
         places.keep()
     return plan
+
+
+def _join_projects(house: _House, sources: Sources, places: Places) -> None:
+    """Says in the history which id a project goes by now, when something is there under an earlier one. No note moves."""
+    for thread in sources.lineage.threads:
+        places.project(thread.speaker)
+    if not places.learnt or not places.formers:
+        return
+    memory = house.reading.projection
+    named = {note.written.project for note in memory.notes.values() if note.written} | set(memory.projects)
+    present = {memory.root_project(id) for id in named}
+    drafts = [
+        Draft(action="project_joined", subject=old, data=ProjectJoined(into=new))
+        for old, new in sorted(places.formers.items())
+        if old in present and memory.root_project(new) != old
+    ]
+    if drafts:
+        with house.journal.writing("run", memory_of(house.journal)) as writer:
+            writer.append(drafts, kind="vir", surface="run")
+            house.reading = writer.reading
 
 
 def _write(house: _House, plan: RunPlan, tell: OnProgress) -> _Written:

@@ -99,7 +99,10 @@ def plan_run(
     drivers = TAKEN | frozenset(request.driver)
     since = _before(now, duration(request.since)) if request.since else None
     projects = {facts.path: project(facts) for thread in lineage.threads for facts in (thread.speaker,)}
-    only = chosen_projects(request.only, {found.id: found for found in projects.values()})
+    only = chosen_projects(
+        tuple(map(memory.root_project, request.only)), {found.id: found for found in projects.values()}
+    )
+    forgotten = {name for one in memory.forgotten.values() for name in (one.subject, *one.sessions)}
     asked = {find_session(word, lineage.threads, memory)[0].key for word in request.session}
     for thread in lineage.threads:
         facts = thread.speaker
@@ -108,7 +111,9 @@ def plan_run(
         hit = thread.key in asked
         if wanted(facts) and not policy.skips(projects[facts.path], named=True) and waits(thread, memory):
             plan.waiting.append(thread)
-        if asked and not hit:
+        if forgotten and not forgotten.isdisjoint(kin(thread, key)):
+            plan.skip("forgotten")
+        elif asked and not hit:
             plan.skip("not_asked")
         elif not hit and not wanted(facts, drivers):
             plan.skip(facts.driver)
@@ -185,6 +190,12 @@ def kept_reason(note: str, memory: Memory, observation: Observation, device: str
         return "broken"
     # Each note has one writer, or two devices would rewrite it in turn; a person who asks for it knows better.
     return "" if forced or state.written.device == device else "elsewhere"
+
+
+def kin(thread: Thread, key: str) -> frozenset[str]:
+    """The names of a session and of those it copies or continues, also of ones that are not here any more."""
+    copied = {f"{facts.source}:{facts.forked_from}" for facts in thread.files if facts.forked_from}
+    return frozenset({key, thread.key, note_id(key), *(facts.key for facts in thread.files), *copied})
 
 
 class _Plan:

@@ -27,7 +27,7 @@ from vir_core.journal.line import (
 from vir_core.journal.mirror import DONE, Mirror, guard
 from vir_core.journal.replay import Known, Marks, P, Reading, Replay, without_collector
 from vir_core.journal.retire import LINES_GIVEN_UP, Retirement
-from vir_core.journal.segment import SEAL, Cut
+from vir_core.journal.segment import SEAL, Cut, number_of
 from vir_core.journal.shape import VaultShape
 from vir_core.journal.verify import Verdict, verify
 from vir_core.machine import (
@@ -330,6 +330,7 @@ class Writer(Generic[P]):
         self._number = max(self._replay.marks.segment, self._highest())
         self._owing = False
 
+    @without_collector()
     def append(self, drafts: Sequence[Draft], *, kind: str, surface: str) -> list[Line]:
         """Writes one line a draft, durable when it returns, and applies them; returns the lines.
 
@@ -341,10 +342,11 @@ class Writer(Generic[P]):
         if self._owing:
             self._catch_up()
         by = By(kind, surface, self._journal.device, self._journal.core)
+        first: Line | None = None
         if len(drafts) > _SAMPLE and self._probably_full(drafts, by):
-            self._start_segment()
-        lines = self._compose(drafts, by)
-        size = sum(len(line.raw) + 1 for line in lines)
+            first = self._first_line()
+        lines = self._compose(drafts, by, after=first)
+        size = sum([len(line.raw) + 1 for line in lines])
         if size > _ROOM:
             if len(drafts) == 1:
                 raise ValueError(f"a line of {size} bytes does not fit a segment")
@@ -353,12 +355,15 @@ class Writer(Generic[P]):
                 *self.append(drafts[:half], kind=kind, surface=surface),
                 *self.append(drafts[half:], kind=kind, surface=surface),
             ]
-        path = self._segment_with_room(size)
-        if path is None:
-            path = self._start_segment()
-            # The new segment's first line came before them.
-            lines = self._compose(drafts, by)
-        self._commit(path, lines, new=False)
+        path = None if first else self._segment_with_room(size)
+        if path is not None:
+            self._commit(path, lines, new=False)
+            return lines
+        if first is None:
+            first = self._first_line()
+            lines = self._compose(drafts, by, after=first)
+        self._commit(self._path(number_of(first)), [first, *lines], new=True)
+        self._number = number_of(first)
         return lines
 
     def heal(self) -> None:
@@ -414,10 +419,12 @@ class Writer(Generic[P]):
             append(path, guard(path) + b"\n".join(part) + b"\n")
             self._settle(path)
 
-    def _compose(self, drafts: Sequence[Draft], by: By) -> list[Line]:
+    def _compose(self, drafts: Sequence[Draft], by: By, *, after: Line | None = None) -> list[Line]:
+        """The lines, behind what is written or behind a line that will be written with them."""
         marks = self._replay.marks
-        prev = marks.heads.get(by.device, ("", ""))[1]
-        return compose(drafts, newest=marks.newest, clock=self._journal.clock(), by=by, prev=prev)
+        prev = after.hash if after else marks.heads.get(by.device, ("", ""))[1]
+        newest = after.at if after else marks.newest
+        return compose(drafts, newest=newest, clock=self._journal.clock(), by=by, prev=prev)
 
     def _probably_full(self, drafts: Sequence[Draft], by: By) -> bool:
         """Whether a batch of such lines needs a new segment, by a few of them: composing it twice costs more than a segment
@@ -439,22 +446,23 @@ class Writer(Generic[P]):
         return path if 0 <= _size(path) < SEAL - size else None
 
     def _start_segment(self) -> Path:
+        first = self._first_line()
+        path = self._path(number_of(first))
+        self._commit(path, [first], new=True)
+        self._number = number_of(first)
+        return path
+
+    def _first_line(self) -> Line:
+        """The line that begins the next segment; the segment's folder is there."""
         journal = self._journal
         number = self._number + 1
         while os.path.lexists(self._path(number)):  # a folder, or a file that nobody could read
             number += 1
+        make_dirs(self._path(number).parent)
         prev = self._replay.marks.heads.get(journal.device, ("", ""))[1]
-        draft = Draft(
-            SEGMENT_STARTED,
-            journal.vault,
-            {"vault": journal.vault, "device": journal.device, "n": number, "prev": prev},
-            must=True,
-        )
-        path = self._path(number)
-        make_dirs(path.parent)
-        self._commit(path, self._compose([draft], By("vir", "journal", journal.device, journal.core)), new=True)
-        self._number = number
-        return path
+        data = {"vault": journal.vault, "device": journal.device, "n": number, "prev": prev}
+        draft = Draft(SEGMENT_STARTED, journal.vault, data, must=True)
+        return self._compose([draft], By("vir", "journal", journal.device, journal.core))[0]
 
     def _highest(self) -> int:
         """The highest number that a file of this device has, of any vault."""
@@ -473,9 +481,8 @@ class Writer(Generic[P]):
         return self._journal.folder / self._name(number)
 
     def _commit(self, path: Path, lines: list[Line], *, new: bool) -> None:
-        raws = [line.raw for line in lines]
-        content = b"\n".join(raws) + b"\n"
-        mirrored = self._mirror.begin(raws)
+        content = b"\n".join([line.raw for line in lines]) + b"\n"
+        mirrored = self._mirror.begin(content)
         before = _status(path)
         try:
             if new:
@@ -494,7 +501,7 @@ class Writer(Generic[P]):
         own = str(self._mirror.folder / self._mirror.own)
         try:
             self._mirror.done()
-            if self._replay.adopt_mirror(own, mirrored, content + DONE) and self._replay.adopt(
+            if self._replay.adopt_mirror(own, mirrored, len(content) + len(DONE)) and self._replay.adopt(
                 name, str(path), before, content, lines
             ):
                 return

@@ -137,14 +137,14 @@ class Mirror(Generic[L]):
         for line in lines:
             by_file.setdefault(_file_name(line.origin), []).append(line.raw)
         for name, raws in by_file.items():
-            self._append(name, raws)
+            self._append(name, b"\n".join(raws) + b"\n")
             if name == self.own:
                 self.done()
 
-    def begin(self, raws: list[bytes]) -> int:
-        """Writes own lines as pending; returns the length to `cut` back to."""
+    def begin(self, lines: bytes) -> int:
+        """Writes own lines, each with its end, as pending; returns the length to `cut` back to."""
         before = self._size()
-        self._append(self.own, raws)
+        self._append(self.own, lines)
         return before
 
     def done(self) -> None:
@@ -164,10 +164,10 @@ class Mirror(Generic[L]):
         except FileNotFoundError:
             return 0
 
-    def _append(self, name: str, raws: list[bytes]) -> None:
+    def _append(self, name: str, lines: bytes) -> None:
         make_dirs(self.folder, private=True)
         path = self.folder / name
-        append(path, guard(path) + b"\n".join(raws) + b"\n", private=True)
+        append(path, guard(path) + lines, private=True)
 
 
 def guard(path: Path) -> bytes:

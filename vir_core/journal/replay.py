@@ -432,19 +432,21 @@ class Replay(Generic[L]):
             return False
         if before is None and mark.size:
             return False
-        grown = _grown(path, mark, content)
+        grown = _grown(path, mark, len(content))
         if grown is None:
             return False
+        grown.ends = mark.ends + len(lines)
+        grown.prefix = crc32(content, mark.prefix)
         self.marks.files[name] = grown
         self._ours.update(line.origin for line in lines)
         self._take(lines)
         return True
 
-    def adopt_mirror(self, path: str, before: int, content: bytes) -> bool:
-        """Moves the mark of this device's mirror file behind what was just appended to it, all of it done."""
+    def adopt_mirror(self, path: str, before: int, size: int) -> bool:
+        """Moves the mark of this device's mirror file behind the bytes just appended to it, all of it done."""
         assert self._mirror is not None
         mark = self.marks.mirror.get(self._mirror.own, Mark())
-        grown = _grown(path, mark, content) if mark.offset == before and not self.pending else None
+        grown = _grown(path, mark, size) if mark.offset == before and not self.pending else None
         if grown is not None:
             self.marks.mirror[self._mirror.own] = grown
         return grown is not None
@@ -546,19 +548,17 @@ class Replay(Generic[L]):
         marks.lines += len(lines)
 
 
-def _grown(path: str, mark: Mark, content: bytes) -> Mark | None:
-    """The mark of a file that had nothing behind `mark` and got `content`; `None` when it is of another size."""
+def _grown(path: str, mark: Mark, size: int) -> Mark | None:
+    """The mark of a file that had nothing behind `mark` and got `size` bytes; `None` when it is of another size."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         status = os.fstat(file)
-        if status.st_size != mark.offset + len(content):
+        if status.st_size != mark.offset + size:
             return None
         grown = mark_at(file, status, status.st_size)
     finally:
         os.close(file)
     grown.damage = mark.damage
-    grown.ends = mark.ends + content.count(b"\n")
-    grown.prefix = crc32(content, mark.prefix)
     return grown
 
 

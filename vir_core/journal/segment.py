@@ -97,6 +97,8 @@ def _list_folder(prefix: str, folder: str, files: Files) -> None:
                 continue
             if stat.S_ISREG(status.st_mode):
                 files.found[_key(prefix + name)] = (path, status)
+    # A placeholder beside the file that it stands for was left over; waiting for it would never end.
+    files.absent -= files.found.keys()
 
 
 def _entries(folder: Path | str, files: Files) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vir_core.machine import make_dirs, sha256, write_once
+from vir_core.machine import StorageError, make_dirs, sha256, write_once
 
 _DIGEST = re.compile(r"[0-9a-f]{64}").fullmatch
 
@@ -62,6 +62,19 @@ class Texts:
             return Text(_decoder.decode(head), body)
         except msgspec.MsgspecError:
             return None
+
+    def remove(self, digest: str) -> bool:
+        """Destroys a text, whole or in part here; True when there was one. Only what was forgotten is. Raises `StorageError`."""
+        if not _DIGEST(digest):
+            return False
+        path = self._path(digest)
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StorageError.of(error, path) from error
+        return True
 
     def has(self, digest: str) -> bool:
         """Whether a file of that name is here, by `stat` alone."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vir_core.journal.damage import Damage
 from vir_core.journal.line import LAST, VERSION, Line
@@ -48,6 +49,9 @@ _DAMAGE = {
     "padding": "Empty bytes stand here, as a power cut leaves them; the lines around them were read.",
 }
 _HARMLESS = ("glued", "padding")
+
+_TELLING = len('{"v":1,"at":"2026-11-30T20:58:17.123456Z"')
+"""Bytes of a torn line that say which line it was."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -151,15 +155,17 @@ def verify(
     places: dict[bytes, _Place] = {}
     twins: dict[tuple[str, str], list[_Place]] = defaultdict(list)
     damage: list[Finding] = []
+    torn: dict[int, bytes] = {}
     if broken or forks or gone or any(mark.damage.total for mark in marks.files.values()):
         wanted = broken | {digest for fork in forks for digest in fork}
         moments = {(line.by.device, line.at) for line in gone.values()}
-        for place in _places(folder, shape, marks, damage):
+        for place in _places(folder, shape, marks, damage, torn):
             digest = bytes.fromhex(place.line.hash)[:16]
             if digest in wanted:
                 places.setdefault(digest, place)
             if (place.line.by.device, place.line.at) in moments:
                 twins[place.line.by.device, place.line.at].append(place)
+    _mend(damage, torn, _places(folder, shape, marks, [], {}) if torn else ())
     altered = _altered(chain, gone, places, twins)
     found = [
         *_gaps(chain, broken, places, marks, saved, retired),
@@ -175,8 +181,10 @@ def verify(
     return Verdict(lines=marks.lines, devices=marks.devices, bytes=marks.bytes, findings=tuple(_capped(found)))
 
 
-def _places(folder: Path, shape: VaultShape, marks: Marks, damage: list[Finding]) -> Iterator[_Place]:
-    """Every line on disk with its place; damage is added on the way."""
+def _places(
+    folder: Path, shape: VaultShape, marks: Marks, damage: list[Finding], torn: dict[int, bytes]
+) -> Iterator[_Place]:
+    """Every line on disk with its place; damage is added on the way, and of what is torn, by its index, the bytes."""
     for name, (path, _) in shape.files(folder).found.items():
         if marks.files.get(name, Mark(foreign=True)).foreign:
             continue
@@ -196,10 +204,21 @@ def _places(folder: Path, shape: VaultShape, marks: Marks, damage: list[Finding]
                         yield _Place(name, offset, line)
                     last = not whole and offset + len(piece) == end
                     if trial.total and not last:
+                        if trial.torn and len(piece) >= _TELLING:
+                            torn[len(damage)] = piece  # the first kind of `_DAMAGE`
                         damage += (_damaged(name, offset, kind) for kind in _DAMAGE if getattr(trial, kind))
                     offset += len(piece) + 1
         finally:
             os.close(file)
+
+
+def _mend(damage: list[Finding], torn: dict[int, bytes], places: Iterable[_Place]) -> None:
+    """Where a torn piece is the beginning of a line that stands whole in some file, nothing was lost."""
+    for place in places:
+        for index in [index for index, piece in torn.items() if place.line.raw.startswith(piece)]:
+            del torn[index]
+            words = "The beginning of a line stands here; the whole line stands elsewhere, and was read."
+            damage[index] = replace(damage[index], kind="untidy", words=words, harm=False)
 
 
 def _damaged(name: str, offset: int, kind: str) -> Finding:

@@ -21,6 +21,7 @@ from vir_core.machine.files import (
 )
 from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
+from vir_core.machine.ownrun import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, OwnRun, is_own_prompt, own_run
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
 from vir_core.machine.process import private_streams, when_parent_dies
 from vir_core.machine.terminal import Terminal, open_terminal
@@ -28,6 +29,9 @@ from vir_core.machine.terminal import Terminal, open_terminal
 __all__ = [
     "ABSENT",
     "ANYTHING",
+    "OWN_ENTRYPOINT",
+    "OWN_FIRST_LINE",
+    "OWN_SIGNATURE",
     "Busy",
     "Changed",
     "Expect",
@@ -35,6 +39,7 @@ __all__ = [
     "Held",
     "Holder",
     "MachineError",
+    "OwnRun",
     "StorageError",
     "Terminal",
     "append",
@@ -43,8 +48,10 @@ __all__ = [
     "file_id",
     "hold",
     "holder_of",
+    "is_own_prompt",
     "make_dirs",
     "open_terminal",
+    "own_run",
     "private_streams",
     "read_bytes",
     "rename_no_replace",

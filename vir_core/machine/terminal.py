@@ -131,9 +131,10 @@ else:
             before = termios.tcgetattr(self._fd)
             silent = list(before)
             silent[3] &= ~termios.ECHO
-            self.say(prompt)
+            # Silent before the question stands there: whoever answers at once must not see it, nor lose it.
             termios.tcsetattr(self._fd, termios.TCSAFLUSH, silent)
             try:
+                self.say(prompt)
                 return self._line()
             finally:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, before)

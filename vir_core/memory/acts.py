@@ -134,6 +134,16 @@ class FlagNoted(Struct, frozen=True, kw_only=True):
     origin: str = ""
 
 
+class Forgotten(Struct, frozen=True, kw_only=True):
+    """The subject, a note or a session, is forgotten. `values` are those of what it stated, `texts` the digests of texts that are
+    destroyed, `sessions` the keys that are not distilled again."""
+
+    values: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    after: str = ""
+
+
 class TombstoneLifted(Struct, frozen=True, kw_only=True):
     """These values may be said again in other notes; the subject, the note they were rejected in, stays as it is."""
 
@@ -199,6 +209,12 @@ class AuthorityStartedOver(Struct, frozen=True, kw_only=True):
 
     root: str
     former: str = ""
+
+
+class ProjectJoined(Struct, frozen=True, kw_only=True):
+    """The subject is the id that project `into` had before it was known by something better: a first commit, a remote."""
+
+    into: str
 
 
 class ProjectDecided(Struct, frozen=True, kw_only=True, omit_defaults=True):

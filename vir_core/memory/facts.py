@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vir_core.authority import KINDS, Checked, Enrolment, Keys, Revocation, Verifier, read_pin, stand
+from vir_core.authority import KINDS, AnyKey, Checked, Enrolment, Keys, Revocation, Verifier, read_pin, stand
 from vir_core.contract import Trust
 from vir_core.journal import Journal, Line
 from vir_core.machine import MachineError
@@ -26,6 +26,7 @@ from vir_core.memory.acts import (
     AuthorityStartedOver,
     Expired,
     FlagNoted,
+    Forgotten,
     Held,
     KeyEnrolled,
     KeyRevoked,
@@ -35,6 +36,7 @@ from vir_core.memory.acts import (
     NoteWritten,
     PolicySet,
     ProjectDecided,
+    ProjectJoined,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -126,9 +128,29 @@ class ProjectState(Struct, array_like=True):
     to: str = ""
 
 
+class ForgottenState(Struct, array_like=True, frozen=True, gc=False):
+    """What one line forgot; see `Forgotten`. `proof` is there when its signature is good, whoever's it is."""
+
+    line: str
+    at: str
+    subject: str
+    values: tuple[str, ...]
+    texts: tuple[str, ...]
+    sessions: tuple[str, ...]
+    proof: Checked | None = None
+
+
+class Joined(Struct, array_like=True):
+    """What an id was last said to be part of."""
+
+    stamp: Stamp = ZERO
+    into: str = ""
+
+
 class State(Struct):
-    """All but the two large tables. `laid` is what lines rejected as statements, by line hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the
-    notes that a line says another note holds instead of, by that other note."""
+    """All but the two large tables. `laid` is what lines rejected as statements and `forgotten` what they forgot, by line
+    hash. `others` are the claims about subjects that are no notes (policies, rules), `heirs` the notes that a line says
+    another note holds instead of, by that other note. `unproven_keys` counts lines about keys whose signature is not good."""
 
     runs: dict[str, RunState] = {}
     devices: dict[str, int] = {}
@@ -136,12 +158,14 @@ class State(Struct):
     ignored: dict[str, int] = {}
     unreadable: int = 0
     projects: dict[str, ProjectState] = {}
+    joined: dict[str, Joined] = {}
     others: dict[str, list[Claim]] = {}
     heirs: dict[str, list[str]] = {}
     enrolments: list[Enrolment] = []
     revocations: list[Revocation] = []
     unproven_keys: int = 0
     laid: dict[str, Laid] = {}
+    forgotten: dict[str, ForgottenState] = {}
 
 
 REVIEW_FIRST = "review_first"
@@ -167,6 +191,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("flag_noted", FlagNoted),
         ("lifted", Lifted),
         ("tombstone_lifted", TombstoneLifted),
+        ("forgotten", Forgotten),
         ("adopted", Adopted),
         ("superseded", Superseded),
         ("expired", Expired),
@@ -176,6 +201,7 @@ _acts: dict[str, msgspec.json.Decoder[Any]] = {
         ("authority_started_over", AuthorityStartedOver),
         ("notes_undone", NotesUndone),
         ("project_decided", ProjectDecided),
+        ("project_joined", ProjectJoined),
         ("segment_started", SegmentStarted),
         ("lines_given_up", LinesGivenUp),
     )
@@ -252,6 +278,19 @@ class Memory:
         """Subjects that a newer vir wrote something binding about, with the version that wrote it."""
         return self.state.newer
 
+    def root_project(self, project: str) -> str:
+        """The id that a project goes by now, through any number of steps; itself when it never had another."""
+        seen = {project}
+        while (known := self.state.joined.get(project)) and known.into and known.into not in seen:
+            project = known.into
+            seen.add(project)
+        return project
+
+    def kin_of_project(self, project: str) -> frozenset[str]:
+        """Every id that the same project has or had: notes keep the one they were written under."""
+        root = self.root_project(project)
+        return frozenset({project, root, *(old for old in self.state.joined if self.root_project(old) == root)})
+
     def root_of(self, session: str) -> str:
         """The session that `session` was found to continue, through any number of steps; itself when none."""
         seen = {session}
@@ -303,11 +342,19 @@ class Memory:
         if self._tombstones is None:
             force: list[Laid] = []
             freed: set[tuple[str, str]] = set()
-            for subject in {one.note for one in self.state.laid.values()}:
+            by_note: dict[str, list[Laid]] = {}
+            for one in self.state.laid.values():
+                by_note.setdefault(one.note, []).append(one)
+            for subject, some in by_note.items():
                 standing = self._judged(self._note(subject))
                 lines = {claim.line for claim in standing.rejects}
-                force += [one for one in self.state.laid.values() if one.note == subject and one.line in lines]
+                force += [one for one in some if one.line in lines]
                 freed |= {(subject, value) for value in standing.freed}
+            force += [
+                Laid(one.line, one.subject, "forgotten", one.values, when=one.at)
+                for one in self.state.forgotten.values()
+                if one.values
+            ]
             self._tombstones = Tombstones(force, frozenset(freed))
         return self._tombstones
 
@@ -329,6 +376,25 @@ class Memory:
         about_all = ("policy:", "k", "v")
         return max((core for subject, core in self.state.newer.items() if subject.startswith(about_all)), default="")
 
+    @property
+    def forgotten(self) -> Mapping[str, ForgottenState]:
+        """What was forgotten, by line hash."""
+        return self.state.forgotten
+
+    def is_forgotten(self, *subjects: str) -> bool:
+        """Whether one of these notes or sessions was forgotten."""
+        return any(
+            one.subject in subjects or not set(one.sessions).isdisjoint(subjects)
+            for one in self.state.forgotten.values()
+        )
+
+    def must_destroy(self, one: ForgottenState) -> bool:
+        """Whether this device destroys what the line names: a person said so with a key that counts, or nobody here has one.
+        Until then it is only withheld."""
+        if not self._root and not self.state.enrolments:
+            return True
+        return one.proof is not None and self.keys.counts(one.proof, one.at)
+
     def policy(self, name: str) -> Setting:
         """What a person set for the whole vault, under `policy:<name>`."""
         claims = self.state.others.get(f"policy:{name}")
@@ -336,8 +402,11 @@ class Memory:
 
     @property
     def review_first(self) -> bool:
-        """Whether a note is served only after a person approved it."""
-        return self.policy(REVIEW_FIRST).value is True
+        """Whether a note is served only after a person approved it. A device that trusts no key yet cannot tell whose word that
+        is, and withholds until it can."""
+        if self._root or REVIEW_POLICY not in self.state.others:
+            return self.policy(REVIEW_FIRST).value is True
+        return setting(self.state.others[REVIEW_POLICY], AnyKey(self._vaults)).value is True
 
     def trust(self, subject: str | NoteState, *, as_of: str = "", words: str = "") -> Trust:
         """Trust of a note on the day `as_of` (YYYY-MM-DD; empty: today). `words` is the content digest of its file now; when
@@ -592,6 +661,16 @@ class Memory:
             why=act.why,
         )
 
+    def _apply_forgotten(self, line: Line, act: Forgotten) -> None:
+        # Nothing lifts it: what is destroyed does not come back, so it is a set that only grows.
+        proof = self._checked(line)
+        self.state.forgotten[line.hash] = ForgottenState(
+            line.hash, line.at, line.subject, act.values, act.texts, act.sessions, proof
+        )
+        if line.subject.startswith("n"):
+            self._judge(line, hold="pruned", reason="forgotten", after=act.after)
+        self._tombstones = None
+
     def _apply_tombstone_lifted(self, line: Line, act: TombstoneLifted) -> None:
         self._judge(line, proven=True, after=act.after, lessons=act.values)
 
@@ -650,6 +729,11 @@ class Memory:
         self._judge(line, hold="archived", reason=act.run)
         if act.run:
             self._run(act.run).undone += 1
+
+    def _apply_project_joined(self, line: Line, act: ProjectJoined) -> None:
+        known = self.state.joined.get(line.subject)
+        if known is None or line.stamp > known.stamp:
+            self.state.joined[line.subject] = Joined(self._stamp(line), act.into)
 
     def _apply_project_decided(self, line: Line, act: ProjectDecided) -> None:
         known = self.state.projects.get(line.subject)

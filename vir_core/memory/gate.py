@@ -27,6 +27,7 @@ from vir_core.memory.acts import (
     LinesGivenUp,
     NotesUndone,
     ProjectDecided,
+    ProjectJoined,
     Rejected,
     RunFinished,
     SegmentStarted,
@@ -237,6 +238,7 @@ class Gate:
                 | SegmentStarted()
                 | LinesGivenUp()
                 | ProjectDecided()
+                | ProjectJoined()
                 | AuthorityStartedOver()
                 | FlagNoted()
             ):

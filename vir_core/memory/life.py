@@ -95,6 +95,10 @@ def _words(line: Line, data: dict[str, Any], *, first: bool) -> str:
             return f"{who} held it back{_because(data)}."
         case "lifted":
             return f"{who} lifted what held it back; that waits for a key."
+        case "forgotten":
+            return f"{who} had its words destroyed."
+        case "tombstone_lifted":
+            return f"{who} said that what was rejected here may be said again elsewhere."
         case "notes_undone":
             return f"{who} took back the run that wrote it ({data.get('run', '')})."
         case "segment_started":

@@ -14,6 +14,9 @@ from vir_core.vault import Seen, SeenFile
 _ALWAYS_ALLOWED = 3
 _MOST_AT_ONCE = 20
 
+# Without a file they are as they should be.
+_GONE = frozenset({"archived", "pruned"})
+
 
 class Census(Struct, frozen=True, kw_only=True):
     """Which notes have a file and which files have a note. `absent`: written once, no file now. `away`: in place of their
@@ -57,7 +60,7 @@ def take_census(trusts: Mapping[str, Trust], seen: Seen, before: Mapping[str, Se
         file.id for path, file in before.items() if file.id and file.id not in seen.notes and _is_stub(path, seen)
     )
     absent = frozenset(
-        note for note, value in trusts.items() if value != "archived" and note not in seen.notes and note not in away
+        note for note, value in trusts.items() if value not in _GONE and note not in seen.notes and note not in away
     )
     was_there = {file.id for file in before.values() if file.id}
     vanished = absent & was_there

@@ -66,11 +66,12 @@ class Standing(Struct, frozen=True):
 
     `heads` are the acts that no later one saw: what the next verdict carries as `after`. `open` is everything that withholds
     and may be taken back: what an admitting act names in `lifts`. `holds` are the names of the holds, without those that begin
-    on a day; `unknown_act` among them is what only a newer version can take back. `waiting` are lines that admit and that no key proves here. `rejects` are rejects not taken
-    back, of the whole or of lessons, `noted` flags that were only written down (until something `lifts` them), and `counted` the
-    lines whose proof counts. `ends` is the first day on which the subject no longer holds, `successor` the note that holds
-    instead. `freed` are values of its statements that may be said again, though the reject stands. `refused` are those of
-    `struck` that say what was rejected in this note or another: lessons, `summary` and `context`.
+    on a day; `unknown_act` among them is what only a newer version can take back. `waiting` are lines that admit and that no
+    key proves here. `rejects` are rejects not taken back, of the whole or of lessons, `noted` flags that were only written
+    down (until something `lifts` them), and `counted` the lines whose proof counts. `ends` is the first day on which the
+    subject no longer holds, `successor` the note that holds instead. `freed` are values of its statements that may be said
+    again, though the reject stands. `refused` are those of `struck` that say what was rejected in this note or another:
+    lessons, `summary` and `context`.
     """
 
     verdict: Verdict = "none"
@@ -132,9 +133,7 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
     seen = _seen(acts.values(), by_line)
     heads = tuple(sorted(act.lines[0] for act in acts.values() if act.lines[0] not in seen[""]))
 
-    live = [
-        act for act in acts.values() if act.claim.act in _VERDICTS and not act.claim.struck and act.lines[0] not in gone
-    ]
+    live = [act for act in acts.values() if _is_verdict(act.claim) and act.lines[0] not in gone]
     below = {line for act in live for line in seen[act.lines[0]]}
     force = [act.claim for act in live if act.lines[0] not in below]
     admits = [claim for claim in force if claim.act != "rejected"]
@@ -198,6 +197,11 @@ def resolve(claims: Sequence[Claim], keys: Keys, *, written: tuple[str, str, str
         if ends
         else "",
     )
+
+
+def _is_verdict(claim: Claim) -> bool:
+    """An approval that names no words would be one of whatever the file says next."""
+    return claim.act in _VERDICTS and not claim.struck and (claim.act == "rejected" or bool(claim.digest))
 
 
 class Setting(Struct, frozen=True):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from vir_core.review.errors import Conflict, HumanRequired, NewerData, NotFound
     from vir_core.review.flagging import flag
-    from vir_core.review.verb import Ask, review
+    from vir_core.review.proving import Ask
+    from vir_core.review.verb import review
 
 __all__ = ["Ask", "Conflict", "HumanRequired", "NewerData", "NotFound", "flag", "review"]
 
 _HOME = {
-    "Ask": "verb",
+    "Ask": "proving",
     "Conflict": "errors",
     "HumanRequired": "errors",
     "NewerData": "errors",

@@ -32,13 +32,34 @@ MOST = 10_000
 
 POLICIES: Mapping[str, tuple[str, ...]] = {"review_first": ("on", "off")}
 
+_NOT_AGAIN = frozenset({"wrong", "private"})
+"""Reasons that speak of the statements, wherever they stand; the others speak of the note."""
+
 _LESSON = re.compile(r"(n[0-9a-f]{15})#(l[0-9a-f]{11})\Z")
+
+
+class NewText(Struct, frozen=True):
+    """A text that a line names; written before it."""
+
+    header: Mapping[str, str]
+    body: bytes
+
+    @property
+    def digest(self) -> str:
+        return text_digest(dict(self.header), self.body)
+
+
+def _no_values(lessons: tuple[str, ...]) -> tuple[str, ...]:
+    """Of a note without words."""
+    del lessons
+    return ()
 
 
 class Found(Struct, frozen=True, kw_only=True):
     """One note as it is now. `digest` is of the words in its file (of those vir wrote last when it has none), `known` whether its
     body is the one vir wrote last; else `body` are the bytes below the properties, and `lessons` those in it. `body_sha` is the
-    digest of these bytes. `put_away` is its file in `rejected/`, when it lies there."""
+    digest of these bytes. `put_away` is its file in `rejected/`, when it lies there. `values` gives what stands for the
+    statements of some of its lessons (none named: of all, and of the note) in a line that says they shall not come back."""
 
     note: NoteState
     standing: Standing
@@ -52,17 +73,13 @@ class Found(Struct, frozen=True, kw_only=True):
     header: Mapping[str, str] = {}
     lessons: tuple[str, ...] = ()
     put_away: SeenFile | None = None
-
-
-class NewText(Struct, frozen=True):
-    """A text that a line names; written before it."""
-
-    header: Mapping[str, str]
-    body: bytes
+    values: Callable[[tuple[str, ...]], tuple[str, ...]] = _no_values
 
     @property
-    def digest(self) -> str:
-        return text_digest(dict(self.header), self.body)
+    def text(self) -> NewText:
+        """The file's words as a text that a line may name."""
+        path = self.file.path if self.file else ""
+        return NewText({"kind": "note", **self.header, "title": self.title, "path": path}, self.body)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -119,8 +136,7 @@ def _approve(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     texts: tuple[NewText, ...] = ()
     text = found.note.written.text if found.note.written else ""
     if not found.known:
-        new = NewText({"kind": "note", **found.header, "title": found.title, "path": found.file.path}, found.body)
-        texts, text = (new,), new.digest
+        texts, text = (found.text,), found.text.digest
     act = Approved(digest=found.digest, text=text, body=found.body_sha, after=standing.after, lifts=_lifts(standing))
     return _decision(request, "approve", "approved", found, act, texts)
 
@@ -140,6 +156,7 @@ def _reject(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     if found.trust == "rejected":
         return _unfit(id, "It is rejected already.")
     why, texts = _why(request, id)
+    values, words = _not_again(request, found, lessons)
     act = Rejected(
         reason=request.reason,
         digest=found.digest,
@@ -147,8 +164,10 @@ def _reject(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
         of=of,
         why=why,
         after=found.standing.after,
+        values=values,
+        text=words[0].digest if words else "",
     )
-    return _decision(request, "reject", "rejected", found, act, texts)
+    return _decision(request, "reject", "rejected", found, act, (*texts, *words))
 
 
 def _strike(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
@@ -160,8 +179,26 @@ def _strike(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
     if lessons[0] in found.standing.struck:
         return _unfit(id, "That lesson is taken out already.")
     why, texts = _why(request, named[1])
-    act = Rejected(reason=request.reason, digest=found.digest, struck=lessons, why=why, after=found.standing.after)
-    return _decision(request, "strike", "rejected", found, act, texts)
+    values, words = _not_again(request, found, lessons)
+    act = Rejected(
+        reason=request.reason,
+        digest=found.digest,
+        struck=lessons,
+        why=why,
+        after=found.standing.after,
+        values=values,
+        text=words[0].digest if words else "",
+    )
+    return _decision(request, "strike", "rejected", found, act, (*texts, *words))
+
+
+def _not_again(
+    request: ReviewRequest, found: Found, lessons: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[NewText, ...]]:
+    """The values of what shall not come back in other notes, and the words it was rejected in when vir did not write them."""
+    if request.reason not in _NOT_AGAIN:
+        return (), ()
+    return found.values(lessons), () if found.known else (found.text,)
 
 
 def _restore(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from os import environ
 from pathlib import Path
 
 from vir_core import __version__
 from vir_core.journal import Journal, Text, Texts
 from vir_core.machine import make_dirs
-from vir_core.memory import Memory, NoteState, Written, memory_of
+from vir_core.memory import Memory, NoteState, Written, memory_of, values_of
 from vir_core.review.copies import put_away
 from vir_core.review.deciding import Found
 from vir_core.review.errors import NotFound
@@ -22,6 +22,7 @@ from vir_core.vault import (
     adopt,
     find_vault,
     is_note_id,
+    keep_secret,
     look_at,
     note_words,
     parse,
@@ -100,6 +101,7 @@ class House:
             header={key: value for key, value in header.items() if key in ("project", "category")},
             lessons=lessons,
             put_away=away,
+            values=self._values_of(file or away, text),
         )
 
     def file(self, note: NoteState) -> SeenFile | None:
@@ -131,6 +133,13 @@ class House:
             if file is not None and file.id == note:
                 return file
         return None
+
+    def _values_of(self, file: SeenFile | None, text: Text | None) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+        def values(lessons: tuple[str, ...]) -> tuple[str, ...]:
+            content = self.vault.absolute(file.path).read_bytes() if file else text.body if text else b""
+            return values_of(parse(content, self.vault.config.prefix), keep_secret(self.vault), lessons)
+
+        return values
 
     def words_of(self, file: SeenFile, category: str) -> str:
         """The content digest of a file as it is now; of something else when it cannot be read."""

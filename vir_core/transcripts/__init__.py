@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from vir_core.transcripts.explain import TellingLine, telling_lines
     from vir_core.transcripts.finding import Found, find
     from vir_core.transcripts.lineage import Lineage, Thread, join_lineage
-    from vir_core.transcripts.project import Project, named_project, normal_path, project_of
+    from vir_core.transcripts.project import Project, look_again, named_project, normal_path, project_of
     from vir_core.transcripts.provenance import NOT_THE_PERSON
     from vir_core.transcripts.reading import Transcript, names_of, read_thread, read_turns, usage_of
     from vir_core.transcripts.scrub import scrub_all
     from vir_core.transcripts.session import NotASession, SessionFacts, SourceFile, Trouble
     from vir_core.transcripts.surveying import Survey, survey
-    from vir_core.transcripts.turns import HUMAN_PROMPTS, HUMAN_WORDS, Turn, TurnKind
+    from vir_core.transcripts.turns import HUMAN_PROMPTS, HUMAN_WORDS, LEFT_BRANCH, Turn, TurnKind
 
 __all__ = [
     "HUMAN_PROMPTS",
     "HUMAN_WORDS",
+    "LEFT_BRANCH",
     "NOT_THE_PERSON",
     "Archive",
     "Condensed",
@@ -45,6 +46,7 @@ __all__ = [
     "condense",
     "find",
     "join_lineage",
+    "look_again",
     "named_project",
     "names_of",
     "normal_path",
@@ -63,6 +65,7 @@ __all__ = [
 _HOME = {
     "HUMAN_PROMPTS": "turns",
     "HUMAN_WORDS": "turns",
+    "LEFT_BRANCH": "turns",
     "NOT_THE_PERSON": "provenance",
     "Archive": "archive",
     "Condensed": "condensing",
@@ -84,6 +87,7 @@ _HOME = {
     "condense": "condensing",
     "find": "finding",
     "join_lineage": "lineage",
+    "look_again": "project",
     "named_project": "project",
     "names_of": "reading",
     "normal_path": "project",

@@ -21,7 +21,7 @@ from vir_core.transcripts.provenance import NOT_THE_PERSON
 from vir_core.transcripts.session import SessionFacts
 from vir_core.transcripts.stamps import utc
 from vir_core.transcripts.tools import call_text, result_text, spilled_to
-from vir_core.transcripts.turns import HUMAN_PROMPTS, Turn, TurnKind
+from vir_core.transcripts.turns import HUMAN_PROMPTS, LEFT_BRANCH, Turn, TurnKind
 
 INJECTED_CAP = 2_000
 """Characters kept of injected text: nobody distils it, a reader may want to see what it was."""
@@ -40,12 +40,18 @@ class ClaudeTurns(ClaudeFacts):
         self._spoken: set[tuple[str, int]] = set()
         self._ids: dict[str, int] = {}
         self._retracted: set[str] = set()
+        self._asked_after: dict[str, int] = {}
+        self._left: list[tuple[int, int]] = []
 
     def turns(self, facts: SessionFacts) -> tuple[Turn, ...]:
         """Turns of the main thread in file order; of a subagent's file all of them. What reads like a prompt in a file
         no person drove is a task."""
         late = self._late_queued()
         rows = list(self._turns)
+        for begin, end in self._left:
+            for n in range(begin, end):
+                side, turn = rows[n]
+                rows[n] = (side, msgspec.structs.replace(turn, evidence=LEFT_BRANCH))
         for queued in reversed(late):
             turn = Turn(id=queued.id, kind="queued", text=queued.text, at=queued.at, evidence="typed while busy")
             rows.insert(queued.place, (queued.side, turn))
@@ -68,7 +74,17 @@ class ClaudeTurns(ClaudeFacts):
             text = text[:INJECTED_CAP]
         elif kind == "interrupt" and self._turns and self._turns[-1][1].kind == "interrupt":
             return  # a refused call and the line that says so are one
+        elif kind == "prompt" and not side and record.parentUuid:
+            self._note_branch(record.parentUuid)
         self._add(record, side, kind, text, evidence=evidence)
+
+    def _note_branch(self, parent: str) -> None:
+        """Two prompts after one record: the person went back and asked otherwise, and what stands between was left. Only
+        prompts tell: calls made at once have one parent too."""
+        now = len(self._turns)
+        if (first := self._asked_after.get(parent)) is not None:
+            self._left.append((first, now))
+        self._asked_after[parent] = now
 
     def _add(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 SUFFIX = ".zst"
@@ -39,3 +40,16 @@ class Unpacked:
         except self._damage:
             self.torn = True
             return 0
+
+
+def unpacked_lines(handle: BinaryIO) -> Iterator[bytes]:
+    """The lines of a compressed file with their ends, to where it can no longer be read; a last line of it may be cut.
+    Raises OSError."""
+    held = b""
+    unpacked = Unpacked(handle)
+    space = memoryview(bytearray(1 << 18))
+    while taken := unpacked.readinto(space):
+        *whole, held = (held + bytes(space[:taken])).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if held:
+        yield held

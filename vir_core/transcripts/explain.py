@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from vir_core.text import clean
 from vir_core.transcripts import loose
+from vir_core.transcripts.compressed import SUFFIX, unpacked_lines
 from vir_core.transcripts.loose import Object
 from vir_core.transcripts.session import SessionFacts
 from vir_core.transcripts.stamps import utc
@@ -30,15 +31,14 @@ class TellingLine(Struct, frozen=True, kw_only=True):
 
 
 def telling_lines(facts: SessionFacts) -> Iterator[TellingLine]:
-    """The first lines of each kind that bear on who drove the session, in file order, thirty at most. A compressed file
-    gives none. Raises OSError."""
-    if not facts.path.endswith(".jsonl"):
-        return
+    """The first lines of each kind that bear on who drove the session, in file order, thirty at most; those of a compressed
+    file are counted as they stand in what it holds. Raises OSError."""
     signs = _claude if facts.source == "claude" else _codex
     met: dict[str, int] = {}
     told = 0
     with Path(facts.path).open("rb") as handle:
-        for n, line in _numbered(handle):
+        lines = unpacked_lines(handle) if facts.path.endswith(SUFFIX) else handle
+        for n, line in _numbered(lines):
             found = loose.mapping(loose.value_of(line))
             if not found:
                 continue
@@ -52,7 +52,7 @@ def telling_lines(facts: SessionFacts) -> Iterator[TellingLine]:
                     return
 
 
-def _numbered(handle: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+def _numbered(handle: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     for n, line in enumerate(handle, 1):
         if len(line) <= LONGEST and (bare := line.strip(b"\r\n\x00 \t\x0c\xef\xbb\xbf")):
             yield n, bare

@@ -48,8 +48,8 @@ def project_of(cwd: str, *, device: str = "", remote: str = "", home: str = "") 
     that its worktree was made from. Never raises.
 
     The repository at the folder, when that exists here, speaks first: its remote, its first commit, else its place on this
-    device. Folders below a repository and its worktrees belong to it, also when they are gone. Answers are remembered per
-    process."""
+    device. Folders below a repository and its worktrees belong to it, also when they are gone. Answers are remembered
+    until `look_again`."""
     path = normal_path(cwd)
     top = _repository(cwd) or (_repository(home) if home else None)
     url = _remote_of(top) if top is not None else ""
@@ -120,6 +120,12 @@ def root_commit(git: str) -> str:
     if not git or (Path(git) / "shallow").exists():
         return ""
     return _asked_root(git)
+
+
+def look_again() -> None:
+    """Forgets what was found: since the last look a folder may have become a repository, or got a remote."""
+    project_of.cache_clear()
+    _asked_root.cache_clear()
 
 
 @cache

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from vir_core.machine import state_home
+from vir_core.machine import OWN_ENTRYPOINT, OWN_FIRST_LINE, is_own_prompt, state_home
 from vir_core.transcripts.session import Certainty, Driver
 
 NOT_THE_PERSON: frozenset[Driver] = frozenset(
@@ -22,13 +22,6 @@ NOT_THE_PERSON: frozenset[Driver] = frozenset(
 )
 """In these sessions what reads like a prompt was written by an agent or a program. A script's prompts are not among them:
 who wrote the script or typed `claude -p "…"` is not in the file."""
-
-OWN_ENTRYPOINT = "sdk-vir"
-"""What a model that vir starts is told to write as its entrypoint (`CLAUDE_CODE_ENTRYPOINT`)."""
-OWN_FIRST_LINE = "[vir distils a transcript; nobody typed this]"
-"""First line of every prompt that vir sends to a model."""
-OWN_SIGNATURE = "vir/distil/"
-"""Opens the second line of such a prompt, with the version of the prompt: a wrapper may put words before the first line."""
 
 RECALLED_BLOCKS = (
     "claude-mem-context",
@@ -131,8 +124,7 @@ def _own_folder(*_told: str | None) -> str:
 
 
 def ours(cwd: str, entrypoints: Iterable[str], opening: str) -> str:
-    """How we know that vir itself started this session; empty when nothing says so. Three independent marks, because the
-    first goes when the state folder moves, the second when a wrapper sets its own, the third when a prompt is rewritten."""
+    """How we know that vir itself started this session, by the marks of `machine.own_run`; empty when nothing says so."""
     place = cwd.replace("\\", "/").rstrip("/")
     own = _own_folder(*map(os.environ.get, ("VIR_STATE_DIR", "HOME", "USERPROFILE", "LOCALAPPDATA")))
     if place and (place == own or place.startswith(own + "/")):
@@ -141,7 +133,7 @@ def ours(cwd: str, entrypoints: Iterable[str], opening: str) -> str:
         return f"runs in {cwd}, where vir keeps its own folder"
     if OWN_ENTRYPOINT in entrypoints:
         return f"entrypoint {OWN_ENTRYPOINT}: vir started it"
-    if opening.startswith(OWN_FIRST_LINE) or f"\n{OWN_SIGNATURE}" in opening[:400]:
+    if is_own_prompt(opening):
         return "opens with the prompt that vir sends to a model"
     return ""
 
@@ -335,7 +327,7 @@ def codex_driver(seen: CodexSignals) -> Verdict:
         return Verdict("compaction", "sure", ("source subagent compact",))
     if kind == "subagent":
         return Verdict("subagent", "sure", (f"source subagent {detail}".strip(),))
-    if watcher := _observer(seen.cwd, (), seen.first_prompt):
+    if watcher := _observer(seen.cwd, (seen.originator,), seen.first_prompt):
         return watcher
     if not seen.prompts and not seen.answers and not seen.calls and not seen.copied:
         return Verdict("empty", "sure", ("opened and closed: nothing was asked and nothing answered",))

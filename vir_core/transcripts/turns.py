@@ -22,6 +22,9 @@ TurnKind = Literal[
     "injected",  # reminders, hooks, skills, recalled memory, summaries of compaction: never a person's, never distilled
 ]
 
+LEFT_BRANCH = "in a branch that was left"
+"""Evidence of a turn that the person went back from to ask otherwise: it was said, and is not what came of the session."""
+
 HUMAN_PROMPTS: frozenset[str] = frozenset({"prompt", "queued"})
 HUMAN_WORDS: frozenset[str] = frozenset({"prompt", "queued", "answer", "refusal"})
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vir_core.upkeep.destroying import destroy
     from vir_core.upkeep.doctor import doctor
+    from vir_core.upkeep.forgetting import ForgetRefused, forget
     from vir_core.upkeep.history import history
     from vir_core.upkeep.init import InitRefused, init
     from vir_core.upkeep.journal import journal
@@ -14,10 +16,25 @@ if TYPE_CHECKING:
     from vir_core.upkeep.searchindex import index
     from vir_core.upkeep.uninstall import uninstall
 
-__all__ = ["InitRefused", "doctor", "history", "index", "init", "journal", "runs", "uninstall"]
+__all__ = [
+    "ForgetRefused",
+    "InitRefused",
+    "destroy",
+    "doctor",
+    "forget",
+    "history",
+    "index",
+    "init",
+    "journal",
+    "runs",
+    "uninstall",
+]
 
 _HOME = {name: name for name in ("doctor", "history", "init", "journal", "runs", "uninstall")} | {
+    "ForgetRefused": "forgetting",
+    "forget": "forgetting",
     "InitRefused": "init",
+    "destroy": "destroying",
     "index": "searchindex",
 }
 

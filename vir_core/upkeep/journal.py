@@ -79,6 +79,7 @@ def _heal(vault: Vault) -> JournalReply:
     return msgspec.structs.replace(
         _status(vault, history),
         action="heal",
+        sound=history.verify(knows=understands).sound,
         given_back=healed.given_back,
         completed=healed.completed,
         others=healed.others,

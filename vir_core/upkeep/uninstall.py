@@ -31,6 +31,7 @@ _FILES = {
         "which project each folder belonged to", "sessions of deleted folders can count as projects of their own"
     ),
     "scan": _Known("what the session files held when last read"),
+    "agents": _Known("the folder that vir's own agents run in"),
     "rule-cache": _Known("compiled patterns that find secrets"),
 }
 

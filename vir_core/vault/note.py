@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -135,15 +135,6 @@ def path_key(path: str) -> str:
 
 def render(draft: Draft, prefix: str = "") -> Rendered:
     """The note as it is written the first time. Everything that came from a session is inert in it."""
-    keys: dict[str, str | list[str]] = {
-        "category": draft.category,
-        "project": _property(draft.project),
-        "date": draft.date,
-        "trust": draft.state,
-    }
-    if draft.aliases:
-        keys["aliases"] = [_property(alias) for alias in draft.aliases]
-    keys[ID_KEY] = draft.id
     parts = [f"## Summary\n\n{inert(draft.summary)}"]
     if draft.lessons:
         parts.append("## What was learned\n\n" + "\n".join(_lesson(lesson) for lesson in draft.lessons))
@@ -155,9 +146,33 @@ def render(draft: Draft, prefix: str = "") -> Rendered:
     if draft.lessons:
         parts.append(_evidence(draft.lessons))
     return Rendered(
-        frontmatter=f"---\n{render_keys(keys, prefix)}---\n".encode(),
+        frontmatter=frontmatter_of(
+            id=draft.id,
+            category=draft.category,
+            project=draft.project,
+            date=draft.date,
+            state=draft.state,
+            aliases=draft.aliases,
+            prefix=prefix,
+        ),
         body=("\n" + "\n\n".join(parts) + "\n").encode(),
     )
+
+
+def frontmatter_of(
+    *, id: str, category: str, project: str, date: str, state: str, aliases: Sequence[str] = (), prefix: str = ""
+) -> bytes:
+    """The properties of a note of ours with both `---` lines. `state` is one of the five that a person sees."""
+    keys: dict[str, str | list[str]] = {
+        "category": category,
+        "project": _property(project),
+        "date": date,
+        "trust": state,
+    }
+    if aliases:
+        keys["aliases"] = [_property(alias) for alias in aliases]
+    keys[ID_KEY] = id
+    return f"---\n{render_keys(keys, prefix)}---\n".encode()
 
 
 def _lesson(lesson: Lesson) -> str:

@@ -18,6 +18,7 @@ _KINDS: tuple[tuple[str, str, ErrorKind], ...] = (
     ("vir_core.index", "IndexUnusable", "storage"),
     ("vir_core.ingest", "VanishedNotes", "conflict"),
     ("vir_core.upkeep", "InitRefused", "invalid_request"),
+    ("vir_core.upkeep", "ForgetRefused", "human_required"),
     ("vir_core.review", "NotFound", "not_found"),
     ("vir_core.review", "HumanRequired", "human_required"),
     ("vir_core.review", "Conflict", "conflict"),

@@ -5,14 +5,21 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
 from vir_core.contract import VERBS, Progress, Reply, Request, RequestError
-from vir_core.machine import Terminal
 
 OnProgress = Callable[[Progress], None]
+
+
+class Asking(Protocol):
+    """A person at a terminal, for a verb that may have to ask one."""
+
+    def say(self, text: str) -> None: ...
+    def line(self, prompt: str) -> str: ...
+    def secret(self, prompt: str) -> str: ...
 
 
 class Verb(Struct, frozen=True, kw_only=True):
@@ -47,7 +54,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     def reply(self) -> type[Reply]:
         return VERBS[self.name][1]
 
-    def run(self, request: Request, progress: OnProgress | None = None, ask: Terminal | None = None) -> Reply:
+    def run(self, request: Request, progress: OnProgress | None = None, ask: Asking | None = None) -> Reply:
         if not self.scoped and (words := os.environ.get("VIR_SCOPE", "").strip()):
             raise RequestError(
                 f"`{self.name}` reaches every project, and this process may read only {words}.",
@@ -290,6 +297,21 @@ TABLE: dict[str, Verb] = {
             positional="action",
             hidden=True,
             example="vir_core journal verify --vault ~/Notes",
+        ),
+        Verb(
+            name="forget",
+            summary="destroy the words of a note, a session or a project, after you typed that you mean it",
+            handler="vir_core.upkeep:forget",
+            flags={
+                "id": "the vir_id of a note, a session (claude:… or codex:…) or the id of a project",
+                "text": "every note that holds these words, as they stand",
+                "vault": _VAULT,
+                "list_only": "only say where the words lie and what cannot be reached",
+            },
+            positional="id",
+            asks=True,
+            heavy=frozenset({"cryptography", "markdown_it", "ruamel", "regex"}),
+            example="vir_core forget n95535f35c3f77d3 --vault ~/Notes",
         ),
         Verb(
             name="uninstall",

@@ -42,6 +42,14 @@ export interface FlagRequest {
 	readonly caller?: string;
 }
 
+/** `id` is a note, a session key or a project's id; `text` instead means every note that holds these words. It only lists unless a person at a terminal types the word; `list_only` never asks. */
+export interface ForgetRequest {
+	readonly id?: string;
+	readonly text?: string;
+	readonly vault?: string;
+	readonly list_only?: boolean;
+}
+
 /** `id` is a note, a lesson, a session key or a run. */
 export interface HistoryRequest {
 	readonly id: string;
@@ -286,6 +294,24 @@ export interface FlagReply {
 	readonly together: number;
 	readonly still_published: readonly string[];
 	readonly failed: readonly Failure[];
+}
+
+/** `subjects` are the notes and sessions that are meant, `places` where their words lie; with `done` they lay there and are destroyed. `unreachable` says what vir cannot empty. */
+export interface ForgetReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly subjects: readonly string[];
+	readonly places: readonly ForgottenPlace[];
+	readonly unreachable: readonly string[];
+	readonly done: boolean;
+}
+
+/** Where words of it lie, or lay. `kind` is note, put_away, texts, spool, archive, questions or cache; `count` how many there are at `path`, which is relative to the vault root or absolute. */
+export interface ForgottenPlace {
+	readonly kind: string;
+	readonly path: string;
+	readonly count: number;
 }
 
 /** A note taken out of service because it is like `resembles`, a rejected lesson (`n…#l…`). */
@@ -821,6 +847,7 @@ export interface WrittenNote {
 export interface Requests {
 	readonly doctor: DoctorRequest;
 	readonly flag: FlagRequest;
+	readonly forget: ForgetRequest;
 	readonly history: HistoryRequest;
 	readonly index: IndexRequest;
 	readonly init: InitRequest;
@@ -841,6 +868,7 @@ export interface Requests {
 export interface Replies {
 	readonly doctor: DoctorReply;
 	readonly flag: FlagReply;
+	readonly forget: ForgetReply;
 	readonly history: HistoryReply;
 	readonly index: IndexReply;
 	readonly init: InitReply;
@@ -953,6 +981,20 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		together: { shape: { is: 'integer' }, or: 0 },
 		still_published: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
+	},
+	ForgetReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		subjects: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		places: { shape: { is: 'list', of: { is: 'struct', name: 'ForgottenPlace' } }, or: [] },
+		unreachable: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
+		done: { shape: { is: 'boolean' }, or: false },
+	},
+	ForgottenPlace: {
+		kind: { shape: { is: 'string' } },
+		path: { shape: { is: 'string' } },
+		count: { shape: { is: 'integer' }, or: 1 },
 	},
 	HeldNote: {
 		id: { shape: { is: 'string' } },
@@ -1406,6 +1448,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	doctor: 'DoctorReply',
 	flag: 'FlagReply',
+	forget: 'ForgetReply',
 	history: 'HistoryReply',
 	index: 'IndexReply',
 	init: 'InitReply',
