@@ -209,3 +209,31 @@ def test_a_copy_is_plain_lines_under_zstd(world: World) -> None:
     assert head["v"] == 1 and head["key"] == KEY and head["files"] == [f"{SESSION}.jsonl"]
     assert datetime.fromisoformat(head["at"]).tzinfo is UTC or head["at"].endswith("Z")
     assert {"id", "kind", "text"} <= set(turns[0])
+
+
+def test_an_agent_of_whom_nothing_is_found_has_lost_no_session(at_home: World) -> None:
+    world = at_home
+    world.run()
+    away = world.claude.rename(world.claude.with_name("away"))
+    assert [row for row in asked(world).sessions if row.state == "gone"] == []
+    away.rename(world.claude)
+    assert [row for row in asked(world).sessions if row.state == "gone"] == []
+
+
+def test_a_file_that_cannot_be_read_is_not_gone(at_home: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vir_core.transcripts import reading
+
+    world = at_home
+    world.run()
+    (world.state / "scan").unlink()
+    real = reading.sum_up
+
+    def refused(file, **fields):
+        if SESSION in file.path:
+            raise PermissionError(13, "not yours")
+        return real(file, **fields)
+
+    monkeypatch.setattr(reading, "sum_up", refused)
+    reply = asked(world)
+    assert [failure for failure in reply.failed if SESSION in failure.path]
+    assert [row for row in reply.sessions if row.state == "gone"] == []

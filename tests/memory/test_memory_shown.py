@@ -98,7 +98,10 @@ def test_a_forgotten_note_leaves_the_log(tmp_path: Path) -> None:
     record_asked(tmp_path, asked("only it", NOTES[0]))
     record_asked(tmp_path, asked("both", NOTES[0], NOTES[1]))
     record_asked(tmp_path, asked("another", NOTES[2]))
-    assert erase_shown(tmp_path, [NOTES[0]]) == 2
-    assert [one.text for one in read_asked(tmp_path)] == ["both", "another"]
+    record_asked(tmp_path, asked(f"what became of {NOTES[0]}"))
+    assert erase_shown(tmp_path, [NOTES[0]]) == 3
+    assert [one.text for one in read_asked(tmp_path)] == ["another"]
     assert NOTES[0].encode() not in (tmp_path / "queries.jsonl").read_bytes()
     assert erase_shown(tmp_path, [NOTES[0]]) == 0
+    (tmp_path / "queries.jsonl").rename(tmp_path / "queries.1.jsonl")
+    assert erase_shown(tmp_path, [NOTES[2]]) == 1 and read_asked(tmp_path) == []

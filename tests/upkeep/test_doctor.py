@@ -454,3 +454,23 @@ def test_a_part_of_the_vault_that_cannot_be_looked_at(world: World) -> None:
     assert "closed" in only(asked(world)).what
     closed.chmod(0o755)
     assert asked(world).problems == ()
+
+
+def test_a_file_that_no_run_could_read_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vir_core.transcripts import reading
+
+    for path in world.claude.rglob("*.jsonl"):
+        age(path, 9)
+    real = reading.sum_up
+
+    def refused(file, **fields):
+        if "83ac5aac" in file.path:
+            raise PermissionError(13, "not yours")
+        return real(file, **fields)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "sum_up", refused)
+        assert world.run().failed
+        assert claude_of(asked(world)).waiting == 1
+    world.run()
+    assert claude_of(asked(world)).waiting == 0

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 
 from vir_core.contract import Explained, SessionInfo, Source
 from vir_core.ingest.named import SHORTEST
+from vir_core.ingest.sources import Sources
 from vir_core.ingest.standing import session_key
 from vir_core.memory import Memory, SessionState
-from vir_core.transcripts import HUMAN_PROMPTS, Archive, Copy, Lineage, named_project
+from vir_core.transcripts import HUMAN_PROMPTS, Archive, Copy, named_project
 
 PROMPTS = 5
 
@@ -17,14 +18,23 @@ NoteHeader = Callable[[str], dict[str, str]]
 """Title, project and path of a note by id; empty when its text is not here."""
 
 
-def gone_sessions(memory: Memory, lineage: Lineage, device: str) -> list[SessionState]:
-    """Those that this device settled and that no file found is of. Sessions of other devices never had a file here."""
-    here = {facts.key for thread in lineage.threads for facts in thread.files}
-    here |= {session_key(thread, memory) for thread in lineage.threads}
+def gone_sessions(memory: Memory, sources: Sources, device: str) -> list[SessionState]:
+    """Those that this device settled and that no file found is of. Sessions of other devices never had a file here; of a file
+    that could not be read, and of an agent of whom nothing at all is found, nothing is concluded."""
+    threads = sources.lineage.threads
+    here = {facts.key for thread in threads for facts in thread.files}
+    here |= {session_key(thread, memory) for thread in threads}
+    agents = {facts.source for facts in sources.sessions}
+    unread = "\n".join(failure.path for failure in sources.failures)
     return [
         state
         for key, state in memory.sessions.items()
-        if state.outcome and not state.into and state.settled[1] == device and key not in here
+        if state.outcome
+        and not state.into
+        and state.settled[1] == device
+        and key not in here
+        and key.partition(":")[0] in agents
+        and key.partition(":")[2] not in unread
     ]
 
 

@@ -165,6 +165,7 @@ def _note_pass(house: _House, sources: Sources, plan: RunPlan, done: _Written) -
         if waits(thread, memory) and session_key(thread, memory) not in kept
         for facts in thread.files
     ]
+    waiting += (failure.path for failure in sources.failures if failure.stage == "read")
     before = load_pass(house.vault.state)
     save_pass(house.vault.state, before, before.over(sources.found, waiting))
 
@@ -461,7 +462,8 @@ def _reply(
         planned=tuple(_planned(one) for one in planned),
         seconds=round(time.monotonic() - started, 3),
         bytes=sources.bytes + done.bytes,
-        archive=archive_status(vault),
+        # Counting ten thousand copies takes as long as finding that nothing is new.
+        archive=archive_status(vault) if request.dry_run or done.run else None,
         embedding=embedding,
     )
 

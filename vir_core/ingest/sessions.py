@@ -14,6 +14,7 @@ from vir_core.ingest.projects import read_policy
 from vir_core.ingest.sources import find_sources, read_sources
 from vir_core.ingest.standing import gained, resting, session_key, wanted
 from vir_core.journal import Texts
+from vir_core.machine import state_home
 from vir_core.memory import Memory, memory_of
 from vir_core.transcripts import Archive, Project, SessionFacts, Thread
 from vir_core.upkeep.copies import ARCHIVE
@@ -27,7 +28,7 @@ def sessions(request: SessionsRequest) -> SessionsReply:
     policy = read_policy(memory, vault) if vault else Policy()
     sources = read_sources(find_sources(request))
     places = Places(sources.sessions, device)
-    archive = Archive(vault.state / ARCHIVE if vault else Path(ARCHIVE))
+    archive = Archive((vault.state if vault else state_home()) / ARCHIVE)
 
     def header(note: str) -> dict[str, str]:
         written = memory.notes[note].written if note in memory.notes else None
@@ -43,7 +44,7 @@ def sessions(request: SessionsRequest) -> SessionsReply:
         try:
             page = explain(request.explain, sources, memory, info, header, archive)
         except RequestError:
-            lost = named_gone(request.explain, gone_sessions(memory, sources.lineage, device))
+            lost = named_gone(request.explain, gone_sessions(memory, sources, device))
             if lost is None:
                 raise
             page = explain_gone(lost, header(lost.note), archive)
@@ -54,7 +55,7 @@ def sessions(request: SessionsRequest) -> SessionsReply:
             infos.append(session_info(facts, thread, memory, places.project(facts), policy))
     # With folders named, most sessions lie elsewhere, and that says nothing about their files.
     if not (request.claude_dir or request.codex_dir):
-        for state in gone_sessions(memory, sources.lineage, device):
+        for state in gone_sessions(memory, sources, device):
             infos.append(gone_info(state, header(state.note), archive.get(state.key)))
     infos.sort(key=lambda info: (info.ended or info.started, info.path), reverse=True)
     return SessionsReply(sessions=tuple(infos), failed=sources.failures)

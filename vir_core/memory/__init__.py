@@ -52,6 +52,7 @@ from vir_core.memory.scope import is_project_id, parse_scope, process_scope
 from vir_core.memory.shown import (
     Asked,
     Shown,
+    asked_about,
     counted_shown,
     erase_shown,
     read_asked,
@@ -121,6 +122,7 @@ __all__ = [
     "TrustFacts",
     "Written",
     "actions",
+    "asked_about",
     "bare",
     "build_gate",
     "counted",

@@ -97,25 +97,23 @@ def shown_words(shown: Shown | None, now: datetime) -> str:
     return f"shown {times}, {'last ' if shown.times > 1 else ''}{last}{place}"
 
 
+def asked_about(asked: Asked, notes: Collection[str]) -> bool:
+    """Whether an answer to this question held one of the notes, or the question named one."""
+    return any(note in asked.notes or note in asked.text for note in notes)
+
+
 def erase_shown(state: Path, notes: Collection[str]) -> int:
-    """Takes notes out of the log, and with them the questions that were shown nothing else; returns how many questions were
-    touched. A question that is answered in this moment may be lost. Raises `StorageError`."""
-    gone = frozenset(notes)
-    touched = 0
+    """Takes every question about these notes out of the log, words and all, because who asks for a thing may say it; returns
+    how many. A question that is answered in this moment may be lost. Raises `StorageError`."""
+    erased = 0
     for name in (EARLIER, QUERIES):
         before = list(_asked_of(state / name))
-        kept: list[Asked] = []
-        for asked in before:
-            if gone.isdisjoint(asked.notes):
-                kept.append(asked)
-                continue
-            touched += 1
-            if rest := tuple(note for note in asked.notes if note not in gone):
-                kept.append(msgspec.structs.replace(asked, notes=rest))
-        if before and kept != before:
+        kept = [asked for asked in before if not asked_about(asked, notes)]
+        if len(kept) < len(before):
+            erased += len(before) - len(kept)
             content = b"".join(msgspec.json.encode(asked) + b"\n" for asked in kept)
             write_atomic(state / name, content, expected=ANYTHING, private=True)
-    return touched
+    return erased
 
 
 def _seal(state: Path) -> None:

@@ -259,11 +259,15 @@ def sift(
     was all there is; whatever is dropped is made up for from further down, until `MOST_FETCH` passages were looked at."""
     sieve = _Sieve(gate, wanted, files)
     fetch = max(LEAST_FETCH, wanted.limit * FETCH_FACTOR)
+    looked = False
     while True:
         some, all_there_is = ranked(fetch)
         hits = sieve.shown(some, wanted.limit)
-        if len(hits) >= wanted.limit or all_there_is or fetch >= MOST_FETCH:
+        enough = len(hits) >= wanted.limit or all_there_is or fetch >= MOST_FETCH
+        # Where nothing was dropped the ranking has no more to say, and looking at two thousand passages would not change that.
+        if enough or (looked and not sieve.dropped and len(some) < fetch // 2):
             return Answer(hits=tuple(hits), excluded=dict(sieve.excluded))
+        looked = True
         fetch *= FETCH_FACTOR
 
 
@@ -279,9 +283,11 @@ class _Sieve:
         self._located: dict[str, Located | None] = {}
         self._current: dict[str, Current | None] = {}
         self.excluded: Counter[str] = Counter()
+        self.dropped = False
 
     def shown(self, ranked: list[Ranked], limit: int) -> list[Shown]:
         self.excluded = Counter()
+        self.dropped = False
         hits: list[Shown] = []
         done: set[str] = set()
         for one in ranked:
@@ -292,6 +298,7 @@ class _Sieve:
                 continue
             row = self._gate.row(match.note, self._wanted.as_of)
             if self._behind_the_wall(row):
+                self.dropped = True
                 done.add(match.note)
             elif row is None or not row.served:
                 self.excluded[row.reason if row else "unknown"] += 1
@@ -304,10 +311,13 @@ class _Sieve:
                     done.add(match.note)
                     if not self._wanted.trusts or hit.trust in self._wanted.trusts:
                         hits.append(hit)
+                    else:
+                        self.dropped = True
                 else:
                     self.excluded[hit] += 1
                     if hit == "absent":
                         done.add(match.note)
+        self.dropped = self.dropped or bool(self.excluded)
         return hits
 
     def _behind_the_wall(self, row: GateRow | None) -> bool:

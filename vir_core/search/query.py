@@ -95,6 +95,8 @@ def recent(request: RecentRequest) -> QueryReply:
 def wanted_of(request: Asking, reader: Reader) -> Wanted:
     """What a request lets into its answer, within the scope of this process. Raises `RequestError`."""
     scope = process_scope(environ)
+    if scope is not None:
+        scope = reader.kin(scope)
     return Wanted(
         limit=request.limit,
         categories=request.category,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from _thread import allocate_lock
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from os import environ
 from pathlib import Path
@@ -61,7 +61,7 @@ class Reader:
         self._vectors = Vectors(self.state / "index") if self.state else None
         self._lock = allocate_lock()
         self._gate: Gate | None = None
-        self._names: tuple[int, dict[str, str]] | None = None
+        self._projects: tuple[int, dict[str, str], Callable[[str], Iterable[str]]] | None = None
         self._scan: tuple[float, int, Scan, dict[str, str]] | None = None
         self._seen: tuple[tuple[int, int], SeenTable] | None = None
         self._walked: tuple[float, Mapping[str, str]] | None = None
@@ -101,27 +101,36 @@ class Reader:
                 self._save_gate()
             return self._gate
 
-    def project_names(self) -> dict[str, str]:
-        """Project id to display name, from one note of each project."""
+    def kin(self, projects: Iterable[str]) -> frozenset[str]:
+        """These project ids and every other id that the same projects went by."""
+        of = self._known_projects()[2]
+        return frozenset(id for project in projects for id in of(project))
+
+    def _known_projects(self) -> tuple[int, dict[str, str], Callable[[str], Iterable[str]]]:
+        """Lines known, project id to display name (from one note of each, under the present id), and the ids of a project."""
         lines = self.gate().marks.lines
-        known = self._names
+        known = self._projects
         if known is not None and known[0] == lines:
-            return known[1]
+            return known
+        memory = self.journal.read(memory_of(self.journal)).projection
         names: dict[str, str] = {}
-        for note in self.journal.read(memory_of(self.journal)).projection.notes.values():
-            if note.written is not None and note.written.project not in names:
+        for note in memory.notes.values():
+            project = memory.root_project(note.written.project) if note.written is not None else ""
+            if note.written is not None and project not in names:
                 text = self.texts.get(note.written.text)
                 if text is not None:
-                    names[note.written.project] = str(text.header.get("project", ""))
-        self._names = lines, names
-        return names
+                    names[project] = str(text.header.get("project", ""))
+        self._projects = lines, names, memory.kin_of_project
+        return self._projects
 
     def project_ids(self, asked: tuple[str, ...], scope: frozenset[str] | None) -> tuple[str, ...]:
         """Project ids that a request means, by id or name. Raises `RequestError`, which names only projects in `scope`."""
+        if not asked:
+            return ()
         ids = [word for word in asked if is_project_id(word)]
         names = {word.casefold() for word in asked if not is_project_id(word)}
         if names:
-            known = {id: name for id, name in self.project_names().items() if scope is None or id in scope}
+            known = {id: name for id, name in self._known_projects()[1].items() if scope is None or id in scope}
             for name in sorted(names):
                 fits = sorted(id for id, shown in known.items() if shown.casefold() == name)
                 if len(fits) > 1:
@@ -132,7 +141,7 @@ class Reader:
                     names_here = ", ".join(sorted(set(known.values()))[:20]) or "none"
                     raise RequestError(f"No note belongs to a project called {name!r}.", f"Projects: {names_here}.")
                 ids += fits
-        return tuple(ids)
+        return tuple(sorted(self.kin(ids)))
 
     def locate(self, note: str, path: str, digest: str) -> Located | None:
         """Where the note lies: its known path, else where it was seen last, else one bounded walk."""
