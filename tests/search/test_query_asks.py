@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.ingest.conftest import World
-from vir_core.contract import RequestError
+from vir_core.contract import DoctorRequest, RequestError
 from vir_core.memory import read_asked
 from vir_core.search.reader import reader_of
+from vir_core.upkeep import doctor
 from vir_core.vault import open_vault
 
 QUESTION = "why does the ingest worker hang"
@@ -130,6 +131,11 @@ def test_a_record_that_cannot_be_written_costs_no_answer(world: World) -> None:
     (state / "queries.jsonl").unlink()
     (state / "queries.jsonl").mkdir()
     assert [hit.id for hit in world.ask(QUESTION).hits] == expected
+    told = doctor(DoctorRequest(vault=str(world.vault))).problems
+    assert any("not recorded" in problem.what for problem in told)
+    (state / "queries.jsonl").rmdir()
+    world.ask(QUESTION)
+    assert not any("recorded" in one.what for one in doctor(DoctorRequest(vault=str(world.vault))).problems)
 
 
 def _project_id(world: World, note: str) -> str:

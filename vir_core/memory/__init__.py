@@ -50,9 +50,11 @@ from vir_core.memory.moments import day_since, duration, stamp_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
 from vir_core.memory.scope import is_project_id, parse_scope, process_scope
 from vir_core.memory.shown import (
+    QUERIES,
     Asked,
     Shown,
     asked_about,
+    can_record,
     counted_shown,
     erase_shown,
     read_asked,
@@ -70,6 +72,7 @@ from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 __all__ = [
     "PLACES",
     "PLAIN",
+    "QUERIES",
     "REVIEW_FIRST",
     "ROW_BYTES",
     "SERVED",
@@ -125,6 +128,7 @@ __all__ = [
     "asked_about",
     "bare",
     "build_gate",
+    "can_record",
     "counted",
     "counted_shown",
     "current_gate",

@@ -3,6 +3,7 @@ the vault; a person can turn it off. Writing it must neither slow nor fail an an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -62,6 +63,15 @@ def record_asked(state: Path, asked: Asked) -> bool:
         # `doctor` looks whether the log can be written; here the answer matters.
         return False
     return True
+
+
+def can_record(state: Path) -> bool:
+    """Whether a line could be added now; it is found out without adding one."""
+    path = state / QUERIES
+    try:
+        return path.is_file() and os.access(path, os.W_OK) if path.exists() else os.access(state, os.W_OK | os.X_OK)
+    except OSError:
+        return False
 
 
 def read_asked(state: Path) -> list[Asked]:
