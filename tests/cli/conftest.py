@@ -86,6 +86,7 @@ def words(world: World) -> dict[str, list[str]]:
         "history": ["history", "n95535f35c3f77d3", *vault],
         "flag": ["flag", "n95535f35c3f77d3", "--why", "it was never true", *vault],
         "review": ["review", "queue", *vault],
+        "index": ["index", "status", *vault],
         "journal": ["journal", "verify", *vault],
         "doctor": ["doctor", *vault, *sources],
         "uninstall": ["uninstall"],

@@ -56,6 +56,7 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         "history": {"vault": vault, "id": "n95535f35c3f77d3"},
         "flag": {"vault": vault, "id": "n95535f35c3f77d3", "why": "it was never true"},
         "review": {"vault": vault, "action": "queue"},
+        "index": {"vault": vault, "action": "status"},
         "journal": {"vault": vault, "action": "verify"},
         "doctor": {"vault": vault, **sources},
         "uninstall": {},

@@ -9,11 +9,13 @@ from typing import Any
 from vir_core.contract import (
     ArchiveStatus,
     DoctorReply,
+    EmbeddingStatus,
     Explained,
     FlagReply,
     ForgetReply,
     HistoryEntry,
     HistoryReply,
+    IndexReply,
     InitReply,
     JournalReply,
     KeptNote,
@@ -163,7 +165,16 @@ def _run(reply: RunReply) -> str:
             *counts(reply.skipped, {**SKIP_WORDS, **{k: f"driven by {v}" for k, v in DRIVER_WORDS.items()}}),
         ]
     lines += _failed(reply.failed)
+    if reply.embedding and reply.embedding.waiting:
+        lines.append(_waiting(reply.embedding))
     return "\n".join(lines)
+
+
+def _waiting(embedding: EmbeddingStatus) -> str:
+    waiting = f"{count(embedding.waiting, 'passage')} can be found by words only for now"
+    if embedding.why:
+        return f"{waiting}: {clean(embedding.why)}"
+    return f"{waiting}; the next runs go on with it, or `vir_core index embed` finishes it."
 
 
 def _kept(kept: Iterable[KeptNote]) -> list[str]:
@@ -376,7 +387,7 @@ def _query(reply: QueryReply) -> str:
     if reply.truncated:
         lines.append(f"Cut to fit: {count(reply.truncated, 'answer')}. --budget 0 shows all.")
     if reply.degraded:
-        lines.append(f"Answered without the index: {reply.degraded}.")
+        lines.append(f"Not as good as it could be: {line(reply.degraded)}.")
     return "\n".join(lines).rstrip()
 
 
@@ -632,6 +643,31 @@ def _quoted(path: str) -> str:
     return f'"{path}"' if " " in path else path
 
 
+_INDEX_WORDS = {
+    "ready": "ready",
+    "missing": "not there; the next question or run makes it",
+    "stale": "of another version; the next question or run makes it anew",
+    "unreadable": "damaged; the next question or run makes it anew",
+}
+
+
+def _index(reply: IndexReply) -> str:
+    lines = [f"The search index is {_INDEX_WORDS.get(reply.state, reply.state)}."]
+    if reply.state == "ready":
+        lines.append(f"  {count(reply.passages, 'passage')}, {size(reply.bytes)}")
+    if reply.was != reply.state:
+        lines.append(f"  It was {_INDEX_WORDS.get(reply.was, reply.was).partition(';')[0]}, and was made anew.")
+    if reply.embedding is None:
+        lines.append("  Notes are found by their words only: meaning is switched off.")
+    else:
+        lines.append(f"  by meaning: {line(reply.embedding.model)}")
+        if reply.embedding.waiting:
+            lines.append(f"  {_waiting(reply.embedding)}")
+        elif reply.embedding.why:
+            lines.append(f"  {clean(reply.embedding.why)}")
+    return "\n".join(lines)
+
+
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "init": _init,
     "run": _run,
@@ -647,6 +683,7 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "review": _review,
     "forget": _forgotten,
     "history": _history,
+    "index": _index,
     "journal": _journal,
     "uninstall": _uninstall,
     "schema": _schema,

@@ -71,7 +71,7 @@ class InitRequest(Request, frozen=True, kw_only=True):
 class RunRequest(Request, frozen=True, kw_only=True):
     """`since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys;
     `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to
-    keep scrubbed copies of the sessions that are read."""
+    keep scrubbed copies of the sessions that are read; `no_embed` leaves new notes to be found by their words alone for now."""
 
     vault: str = ""
     claude_dir: tuple[str, ...] = ()
@@ -84,6 +84,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     dry_run: bool = False
     accept_removed: bool = False
     archive: Keep = ""
+    no_embed: bool = False
 
 
 class RunsRequest(Request, frozen=True, kw_only=True):
@@ -168,6 +169,13 @@ class JournalRequest(Request, frozen=True, kw_only=True):
     action: Literal["status", "verify", "heal", "accept-disk"]
     vault: str = ""
     word: str = ""
+
+
+class IndexRequest(Request, frozen=True, kw_only=True):
+    """`status` only looks; `rebuild` makes the search index from the notes; `embed` gives a vector to every passage that has none."""
+
+    action: Literal["status", "rebuild", "embed"]
+    vault: str = ""
 
 
 class HistoryRequest(Request, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ VERBS: Final[dict[str, tuple[type[requests.Request], type[replies.Reply]]]] = {
     "flag": (requests.FlagRequest, replies.FlagReply),
     "forget": (requests.ForgetRequest, replies.ForgetReply),
     "history": (requests.HistoryRequest, replies.HistoryReply),
+    "index": (requests.IndexRequest, replies.IndexReply),
     "init": (requests.InitRequest, replies.InitReply),
     "journal": (requests.JournalRequest, replies.JournalReply),
     "projects": (requests.ProjectsRequest, replies.ProjectsReply),

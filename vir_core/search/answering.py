@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
 
 from vir_core.contract import Trust
 from vir_core.index import Found, Kind, Match, Terms
-from vir_core.search.ranking import Ranked, rank
+from vir_core.search.priors import priors_of
+from vir_core.search.ranking import Near, Ranked, complete, rank
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
 
@@ -32,7 +34,10 @@ class Source(Protocol):
         projects: Collection[str] = (),
         notes: Collection[str] = (),
         since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found: ...
+
+    def by_key(self, keys: Collection[str]) -> Mapping[str, Match]: ...
 
     def passages(
         self,
@@ -168,6 +173,11 @@ class Shown(Struct, frozen=True, kw_only=True):
     terms: tuple[str, ...]
     struck: frozenset[str]
     as_approved: bool = False
+    words_rank: int = 0
+    meaning_rank: int = 0
+    coverage: float = 0.0
+    cosine: float | None = None
+    priors: Mapping[str, float] = {}
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -177,11 +187,39 @@ class Answer(Struct, frozen=True, kw_only=True):
     excluded: dict[str, int]
 
 
-def answer(question: str, source: Source, gate: GateLookup, wanted: Wanted, files: Files) -> Answer:
-    """The best notes for a question, one passage each. Raises what `source` raises (`IndexUnusable`)."""
+class Nearness(Protocol):
+    """What a question means, for those who can say."""
+
+    def prepare(self) -> None: ...
+
+    def near(
+        self,
+        limit: int,
+        *,
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
+    ) -> Near | None: ...
+
+
+def answer(
+    question: str,
+    source: Source,
+    gate: GateLookup,
+    wanted: Wanted,
+    files: Files,
+    meaning: Nearness | None = None,
+    today: str = "",
+) -> Answer:
+    """The best notes for a question, one passage each: by words, and by `meaning` where there is one. `today` (YYYY-MM-DD) is
+    what a note's age counts to. Raises what `source` raises (`IndexUnusable`)."""
     terms = question_terms(question)
     if wanted.limit < 1 or wanted.nowhere or not (terms.words or terms.idents):
         return Answer(hits=(), excluded={})
+    if not (terms.words or terms.marked):
+        # Stop words mean nothing, and are near to everything that is short.
+        meaning = None
 
     def ranked(fetch: int) -> tuple[list[Ranked], bool]:
         found = source.search(
@@ -191,10 +229,24 @@ def answer(question: str, source: Source, gate: GateLookup, wanted: Wanted, file
             projects=wanted.within,
             notes=wanted.notes,
             since=wanted.since,
+            meanwhile=meaning.prepare if meaning else None,
         )
-        return rank(terms, found), found.complete
+        near = _near(meaning, wanted, fetch)
+        if near is not None:
+            known = {match.key for match in found.matches}
+            more = source.by_key([key for key in near.cosines if key not in known])
+            found = msgspec.structs.replace(found, matches=(*found.matches, *more.values()))
+        return rank(terms, found, near, priors_of(gate, today)), complete(found, near)
 
     return sift(ranked, gate, wanted, files)
+
+
+def _near(meaning: Nearness | None, wanted: Wanted, fetch: int) -> Near | None:
+    if meaning is None:
+        return None
+    return meaning.near(
+        fetch, categories=wanted.categories, projects=wanted.within, notes=wanted.notes, since=wanted.since
+    )
 
 
 def sift(
@@ -209,9 +261,9 @@ def sift(
     fetch = max(LEAST_FETCH, wanted.limit * FETCH_FACTOR)
     looked = False
     while True:
-        some, complete = ranked(fetch)
+        some, all_there_is = ranked(fetch)
         hits = sieve.shown(some, wanted.limit)
-        enough = len(hits) >= wanted.limit or complete or fetch >= MOST_FETCH
+        enough = len(hits) >= wanted.limit or all_there_is or fetch >= MOST_FETCH
         # Where nothing was dropped the ranking has no more to say, and looking at two thousand passages would not change that.
         if enough or (looked and not sieve.dropped and len(some) < fetch // 2):
             return Answer(hits=tuple(hits), excluded=dict(sieve.excluded))
@@ -321,4 +373,9 @@ def _shown(one: Ranked, path: str, row: GateRow, trust: Trust, text: str, *, as_
         terms=one.terms,
         struck=row.struck,
         as_approved=as_approved,
+        words_rank=one.words_rank,
+        meaning_rank=one.meaning_rank,
+        coverage=round(one.coverage, 3),
+        cosine=None if one.cosine is None else round(one.cosine, 3),
+        priors=one.priors,
     )

@@ -19,6 +19,7 @@ from vir_core.contract import (
     RelatedRequest,
     RequestError,
     Trust,
+    Why,
 )
 from vir_core.memory import Gate, day_since, process_scope
 from vir_core.search import neighbours
@@ -48,10 +49,21 @@ def query(request: QueryRequest) -> QueryReply:
             found = named(text, source, gate, wanted, reader.files(gate))
             if found is not None:
                 return found
-        return answer(text, source, gate, _chosen(wanted, gate), reader.files(gate))
+        return answer(text, source, gate, _chosen(wanted, gate), reader.files(gate), meaning, _today())
 
+    meaning = reader.meaning(text)
     found, degraded = reader.over(ask)
-    return replied("query", request, reader, found, degraded, started=started, text=request.text)
+    method = "lexical"
+    if meaning is not None:
+        method = "hybrid" if meaning.used else "lexical"
+        degraded = degraded or meaning.why
+        if meaning.other_model:
+            found = msgspec.structs.replace(found, excluded={**found.excluded, "other_model": meaning.other_model})
+    return replied("query", request, reader, found, degraded, started=started, text=request.text, method=method)
+
+
+def _today() -> str:
+    return datetime.now().astimezone().date().isoformat()
 
 
 def related(request: RelatedRequest) -> QueryReply:
@@ -104,6 +116,7 @@ def replied(
     *,
     started: float,
     text: str,
+    method: str = "lexical",
 ) -> QueryReply:
     """The reply within its budget, and the question put on record."""
     hits = tuple(_hit(shown, reader, request.full) for shown in found.hits)
@@ -123,6 +136,7 @@ def replied(
         vault=str(reader.vault.root),
         folder=reader.vault.folder,
         hits=hits,
+        method=method,
         degraded=degraded,
         excluded=found.excluded,
         truncated=truncated,
@@ -160,6 +174,20 @@ def _hit(shown: Shown, reader: Reader, full: bool) -> Hit:
         snippet=shown.snippet,
         block=shown.block,
         text=text,
+        why=_why(shown),
+    )
+
+
+def _why(shown: Shown) -> Why | None:
+    if not (shown.words_rank or shown.meaning_rank):
+        return None
+    return Why(
+        words_rank=shown.words_rank,
+        meaning_rank=shown.meaning_rank,
+        coverage=shown.coverage,
+        cosine=shown.cosine,
+        terms=shown.terms,
+        priors=dict(shown.priors),
     )
 
 

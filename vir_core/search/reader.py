@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from vir_core.contract import RequestError
-from vir_core.index import Index, IndexUnusable, all_passages, bring_up_to_date
+from vir_core.index import Index, IndexUnusable, Vectors, all_passages, bring_up_to_date
 from vir_core.journal import JournalError, Texts
 from vir_core.machine import MachineError, try_hold
 from vir_core.memory import Gate, build_gate, current_gate, is_project_id, memory_of, observe, trusted_root
 from vir_core.search.answering import Current, Files, Located, Source
+from vir_core.search.meaning import Meaning, meaning_of
 from vir_core.search.scan import Scan
 from vir_core.vault import (
     SEEN,
@@ -57,6 +58,7 @@ class Reader:
         self.state = self.journal.state
         self.texts = Texts(vault.store)
         self.index = Index(self.state / "index") if self.state else None
+        self._vectors = Vectors(self.state / "index") if self.state else None
         self._lock = allocate_lock()
         self._gate: Gate | None = None
         self._projects: tuple[int, dict[str, str], Callable[[str], Iterable[str]]] | None = None
@@ -79,6 +81,13 @@ class Reader:
                 if not first or not self._rebuild(self.index):
                     return self._without_index(gate, ask, error.why)
         raise AssertionError("two attempts, both decided above")
+
+    def meaning(self, question: str) -> Meaning | None:
+        """What the question means, to be found out when it is asked for; `None` where the vault's settings say that meaning is
+        not to be used, and where nothing was ever indexed."""
+        if self.index is None or self._vectors is None:
+            return None
+        return meaning_of(question, self.vault.config, environ, self._vectors, self.index)
 
     def gate(self) -> Gate:
         """A gate that knows every line on disk now."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import log
 
 import msgspec
 
-from vir_core.index import FREQUENCY_CAP, Found, Kind, Match, Passage, Terms, ident_terms, tokens
+from vir_core.index import FREQUENCY_CAP, Found, Kind, Match, Passage, Terms, tokens
+from vir_core.text import identifier_tokens
 
 _K1 = 1.2
 _B = 0.75
@@ -31,8 +32,11 @@ class Scan:
         projects: Collection[str] = (),
         notes: Collection[str] = (),
         since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found:
         """As `Index.search`; raises nothing."""
+        if meanwhile:
+            meanwhile()
         words = self._column(_stems(terms.words), _WordsColumn(self._passages))
         idents = self._column({term: term for term in terms.idents}, _IdentsColumn(self._passages))
         frequency: dict[str, int] = {}
@@ -55,6 +59,10 @@ class Scan:
             passages=len(self._passages),
             complete=all(len(top) < limit for top in tops),
         )
+
+    def by_key(self, keys: Collection[str]) -> dict[str, Match]:
+        """As `Index.by_key`."""
+        return {passage.key: _match(passage, 0.0, 0.0) for passage in self._passages if passage.key in keys}
 
     def passages(
         self,
@@ -133,7 +141,7 @@ class _IdentsColumn:
     def counted(self, terms: dict[str, str]) -> dict[int, tuple[Counter[str], int]]:
         counted: dict[int, tuple[Counter[str], int]] = {}
         for number, passage in enumerate(self._passages):
-            cut = passage.ident.split() or ident_terms(f"{passage.title}\n{passage.text}")
+            cut = passage.ident.split() or identifier_tokens(f"{passage.title}\n{passage.text}")
             counts = Counter(token for token in cut if token in terms)
             if counts:
                 counted[number] = counts, len(cut)

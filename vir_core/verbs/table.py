@@ -118,10 +118,13 @@ TABLE: dict[str, Verb] = {
                 "session": "only this session (id, the beginning of one, key or file), also when it was settled before; may be repeated",
                 "dry_run": "write nothing, say what would be read",
                 "accept_removed": "many notes are gone because you deleted them: go on",
+                "no_embed": "leave the new notes to be found by their words for now (faster)",
                 "archive": "from now on keep a copy of each session read, without secrets, for a year or for ever; or none",
             },
             progresses=True,
-            heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy"}),
+            heavy=frozenset(
+                {"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy", "onnxruntime"}
+            ),
             example="vir_core run --vault ~/Notes --since 30d",
         ),
         Verb(
@@ -173,7 +176,7 @@ TABLE: dict[str, Verb] = {
             },
             positional="text",
             scoped=True,
-            heavy=frozenset({"lancedb", "pyarrow"}),
+            heavy=frozenset({"lancedb", "pyarrow", "numpy"}),
             example='vir_core query "why did the migration deadlock" --vault ~/Notes',
         ),
         Verb(
@@ -257,6 +260,19 @@ TABLE: dict[str, Verb] = {
             handler="vir_core.upkeep:doctor",
             flags={"vault": _VAULT, "claude_dir": _CLAUDE, "codex_dir": _CODEX},
             example="vir_core doctor --vault ~/Notes",
+        ),
+        Verb(
+            name="index",
+            summary="see how the search index stands, make it anew, or finish what notes mean: status, rebuild, embed",
+            handler="vir_core.upkeep:index",
+            flags={
+                "action": "status (only looks), rebuild (from the notes), embed (vectors for every note that has none)",
+                "vault": _VAULT,
+            },
+            positional="action",
+            progresses=True,
+            heavy=frozenset({"lancedb", "pyarrow", "numpy", "onnxruntime", "markdown_it", "ruamel", "regex"}),
+            example="vir_core index status --vault ~/Notes",
         ),
         Verb(
             name="history",

@@ -56,6 +56,12 @@ export interface HistoryRequest {
 	readonly vault?: string;
 }
 
+/** `status` only looks; `rebuild` makes the search index from the notes; `embed` gives a vector to every passage that has none. */
+export interface IndexRequest {
+	readonly action: 'embed' | 'rebuild' | 'status';
+	readonly vault?: string;
+}
+
 /** An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else. */
 export interface InitRequest {
 	readonly vault?: string;
@@ -154,7 +160,7 @@ export interface ReviewRequest {
 	readonly signature?: string;
 }
 
-/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read. */
+/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read; `no_embed` leaves new notes to be found by their words alone for now. */
 export interface RunRequest {
 	readonly vault?: string;
 	readonly claude_dir?: readonly string[];
@@ -167,6 +173,7 @@ export interface RunRequest {
 	readonly dry_run?: boolean;
 	readonly accept_removed?: boolean;
 	readonly archive?: Keep;
+	readonly no_embed?: boolean;
 }
 
 /** `undo` names a run to take back; empty lists the runs. */
@@ -234,6 +241,14 @@ export interface DoctorReply {
 	readonly last_run: string | null;
 	readonly problems: readonly Problem[];
 	readonly archive: ArchiveStatus | null;
+}
+
+/** How notes are found by meaning. `model` made the vectors; `waiting` passages have none yet and are found by their words; `why` says what stood in the way, when it was not time alone. */
+export interface EmbeddingStatus {
+	readonly model: string;
+	readonly embedded: number;
+	readonly waiting: number;
+	readonly why: string | null;
 }
 
 export interface ErrorReply {
@@ -360,6 +375,7 @@ export interface Hit {
 	readonly snippet: string;
 	readonly block: string;
 	readonly text: string;
+	readonly why: Why | null;
 }
 
 /** Something that keeps a note out of service. `id` is what a restore names; `like` the note it resembles. */
@@ -371,6 +387,20 @@ export interface HoldInfo {
 	readonly why: string;
 	readonly like: string;
 	readonly from: string;
+}
+
+/** `state` is ready, missing, stale or unreadable, and `was` what it was before. `bytes` is on disk, vectors included; `embedding` is null where the vault's settings say that meaning is not used. */
+export interface IndexReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly action: string;
+	readonly state: string;
+	readonly was: string;
+	readonly passages: number;
+	readonly bytes: number;
+	readonly embedding: EmbeddingStatus | null;
+	readonly seconds: number;
 }
 
 /** `state` is ready, missing, stale or unreadable. */
@@ -673,6 +703,7 @@ export interface RunReply {
 	readonly seconds: number;
 	readonly bytes: number;
 	readonly archive: ArchiveStatus | null;
+	readonly embedding: EmbeddingStatus | null;
 }
 
 export interface RunsReply {
@@ -784,6 +815,16 @@ export interface VaultStatus {
 	readonly broken: number;
 }
 
+/** Why a note was found. `words_rank` and `meaning_rank` are its places among what was found by words and by meaning, from 1, 0 for not found that way. `coverage` is the share of the question's weight that its words cover, `cosine` how near it is in meaning (null: not compared), `terms` the question's words that it holds, `priors` what counted before any question. */
+export interface Why {
+	readonly words_rank: number;
+	readonly meaning_rank: number;
+	readonly coverage: number;
+	readonly cosine: number | null;
+	readonly terms: readonly string[];
+	readonly priors: Readonly<Record<string, number>>;
+}
+
 /** `kind` is for programs, `message` says what happened, `hint` says what to do. */
 export interface WireError {
 	readonly kind: ErrorKind;
@@ -808,6 +849,7 @@ export interface Requests {
 	readonly flag: FlagRequest;
 	readonly forget: ForgetRequest;
 	readonly history: HistoryRequest;
+	readonly index: IndexRequest;
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
 	readonly projects: ProjectsRequest;
@@ -828,6 +870,7 @@ export interface Replies {
 	readonly flag: FlagReply;
 	readonly forget: ForgetReply;
 	readonly history: HistoryReply;
+	readonly index: IndexReply;
 	readonly init: InitReply;
 	readonly journal: JournalReply;
 	readonly projects: ProjectsReply;
@@ -894,6 +937,12 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		last_run: { shape: { is: 'nullable', of: { is: 'string' } } },
 		problems: { shape: { is: 'list', of: { is: 'struct', name: 'Problem' } } },
 		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
+	},
+	EmbeddingStatus: {
+		model: { shape: { is: 'string' } },
+		embedded: { shape: { is: 'integer' }, or: 0 },
+		waiting: { shape: { is: 'integer' }, or: 0 },
+		why: { shape: { is: 'nullable', of: { is: 'string' } }, or: null },
 	},
 	ErrorReply: {
 		error: { shape: { is: 'struct', name: 'WireError' } },
@@ -999,6 +1048,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		snippet: { shape: { is: 'string' } },
 		block: { shape: { is: 'string' } },
 		text: { shape: { is: 'string' }, or: '' },
+		why: { shape: { is: 'nullable', of: { is: 'struct', name: 'Why' } }, or: null },
 	},
 	HoldInfo: {
 		id: { shape: { is: 'string' } },
@@ -1008,6 +1058,18 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		why: { shape: { is: 'string' }, or: '' },
 		like: { shape: { is: 'string' }, or: '' },
 		from: { shape: { is: 'string' }, or: '' },
+	},
+	IndexReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		action: { shape: { is: 'string' } },
+		state: { shape: { is: 'string' } },
+		was: { shape: { is: 'string' } },
+		passages: { shape: { is: 'integer' }, or: 0 },
+		bytes: { shape: { is: 'integer' }, or: 0 },
+		embedding: { shape: { is: 'nullable', of: { is: 'struct', name: 'EmbeddingStatus' } }, or: null },
+		seconds: { shape: { is: 'number' }, or: 0.0 },
 	},
 	IndexStatus: {
 		state: { shape: { is: 'string' } },
@@ -1264,6 +1326,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		seconds: { shape: { is: 'number' }, or: 0.0 },
 		bytes: { shape: { is: 'integer' }, or: 0 },
 		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
+		embedding: { shape: { is: 'nullable', of: { is: 'struct', name: 'EmbeddingStatus' } }, or: null },
 	},
 	RunsReply: {
 		contract: { shape: { is: 'integer' } },
@@ -1357,6 +1420,14 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		copies: { shape: { is: 'integer' }, or: 0 },
 		broken: { shape: { is: 'integer' }, or: 0 },
 	},
+	Why: {
+		words_rank: { shape: { is: 'integer' } },
+		meaning_rank: { shape: { is: 'integer' } },
+		coverage: { shape: { is: 'number' } },
+		cosine: { shape: { is: 'nullable', of: { is: 'number' } } },
+		terms: { shape: { is: 'list', of: { is: 'string' } } },
+		priors: { shape: { is: 'map', of: { is: 'number' } } },
+	},
 	WireError: {
 		kind: { shape: { is: 'word', of: ['busy', 'cancelled', 'conflict', 'human_required', 'internal', 'invalid_request', 'newer_data', 'no_vault', 'not_found', 'over_budget', 'provider_unavailable', 'quota_exhausted', 'storage', 'unsupported_contract'] } },
 		message: { shape: { is: 'string' } },
@@ -1379,6 +1450,7 @@ export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	flag: 'FlagReply',
 	forget: 'ForgetReply',
 	history: 'HistoryReply',
+	index: 'IndexReply',
 	init: 'InitReply',
 	journal: 'JournalReply',
 	projects: 'ProjectsReply',
