@@ -439,6 +439,13 @@ def _review(reply: ReviewReply) -> str:
         name = line(one.title) or one.id
         lines.append(f"{one.state or 'Done'}: {name}" + ("" if one.final else "  (not proven by your key)"))
     lines += [f"Left as it is: {one.id}: {line(one.message)}" for one in reply.refused]
+    for key in reply.keys:
+        where = ", here" if key.here else ""
+        lines.append(f"{key.kind} key {key.id}{where}" + ("" if key.valid else ", revoked"))
+        if key.words:
+            lines.append(f"  its six words: {key.words}")
+        if key.code:
+            lines += [f"  your recovery code: {key.code}", "  Write it down now. It is shown this once."]
     lines += [f"  still stands in {line(path)}" for path in reply.still_published]
     lines += [line(notice) for notice in reply.notices]
     return "\n".join([*lines, *_failed(reply.failed)]) or "Nothing to do."
@@ -450,6 +457,7 @@ def _queue(reply: ReviewReply) -> list[str]:
     ]
     if reply.waiting:
         lines.append(f"{count(reply.waiting, 'note needs', 'notes need')} another look.")
+    lines += [line(notice) for notice in reply.notices]
     for item in reply.items:
         lines += ["", *queued(item)]
     if reply.total > reply.offset + len(reply.items):

@@ -126,7 +126,7 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
             house = _open(vault, house.journal)
         refused: list[Failure] = []
         _catch_up(house)
-        if _kept_promises(house, refused):
+        if _kept_promises(house, refused) | _kept_verdicts(house, refused):
             house = _open(vault, open_own_journal(vault, device))
         sources = read_sources(find_sources(request), tell)
         plan = _plan(house, sources, request)
@@ -235,6 +235,25 @@ def _kept_promises(house: _House, refused: list[Failure]) -> bool:
     kept = spool.settle(house.vault, house.reading.projection, house.seen)
     refused += [Failure(path=promise.path, stage="write", message=why) for promise, why in spool.refused]
     return bool(kept)
+
+
+def _kept_verdicts(house: _House, refused: list[Failure]) -> bool:
+    """Does to the files what verdicts before this run did not live to do, and writes down which notes their person calls wrong.
+    True when something was done."""
+    memory = house.reading.projection
+    records = any((house.vault.state / "spool").glob("*.verdict"))
+    marked = any(file.wrong for files in house.seen.notes.values() for file in files)
+    if not records and not marked:
+        return False
+    from vir_core.review import called_wrong, finish, stated
+
+    if records:
+        refused += finish(house.vault, stated(memory))
+    drafts = called_wrong(memory, house.seen, house.device)
+    if drafts:
+        with house.journal.writing("run", memory_of(house.journal)) as writer:
+            writer.append(drafts, kind="person", surface="file")
+    return records or bool(drafts)
 
 
 def _plan(house: _House, sources: Sources, request: RunRequest) -> RunPlan:

@@ -6,12 +6,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vir_core.review.committing import stated
+    from vir_core.review.copies import finish
     from vir_core.review.errors import Conflict, HumanRequired, NewerData, NotFound
-    from vir_core.review.flagging import flag
+    from vir_core.review.flagging import called_wrong, flag
     from vir_core.review.proving import Ask
     from vir_core.review.verb import review
 
-__all__ = ["Ask", "Conflict", "HumanRequired", "NewerData", "NotFound", "flag", "review"]
+__all__ = [
+    "Ask",
+    "Conflict",
+    "HumanRequired",
+    "NewerData",
+    "NotFound",
+    "called_wrong",
+    "finish",
+    "flag",
+    "review",
+    "stated",
+]
 
 _HOME = {
     "Ask": "proving",
@@ -19,8 +32,11 @@ _HOME = {
     "HumanRequired": "errors",
     "NewerData": "errors",
     "NotFound": "errors",
+    "called_wrong": "flagging",
+    "finish": "copies",
     "flag": "flagging",
     "review": "verb",
+    "stated": "committing",
 }
 
 

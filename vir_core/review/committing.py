@@ -8,11 +8,13 @@ from msgspec import Raw, Struct
 
 from vir_core.contract import Failure, Judged, Refused
 from vir_core.journal import Draft, Line, Reading
-from vir_core.memory import PLAIN, Memory, build_gate
+from vir_core.machine import MachineError, try_hold
+from vir_core.memory import PLAIN, SERVED, Memory, build_gate, observe
 from vir_core.review.copies import FileChange, finish, keep, promise, put_away
 from vir_core.review.deciding import Decision, Found
 from vir_core.review.errors import Conflict, NewerData
 from vir_core.review.opening import House
+from vir_core.vault import walk
 
 VERB = "review"
 
@@ -66,6 +68,8 @@ def commit(house: House, what: Commit) -> Outcome:
     for (decision, _), line in zip(due, lines, strict=True):
         outcome.done.append(_judged(memory, decision, line, paths, what.found))
     if what.proofs:
+        if _lets_in(memory, what):
+            outcome.failed += searchable(house, memory)
         remember(house, reading)
     return outcome
 
@@ -78,6 +82,31 @@ def stated(memory: Memory) -> Callable[[str], str]:
         return PLAIN[memory.trust(note)] if note is not None and note.written is not None else ""
 
     return state_of
+
+
+def _lets_in(memory: Memory, what: Commit) -> bool:
+    """Whether a note may be served now that could not before: a run may have taken it out of the index meanwhile."""
+    if any(decision.action == "policy_set" for decision in what.decisions):
+        return True
+    return any(known.trust not in SERVED and memory.trust(id) in SERVED for id, known in what.found.items())
+
+
+def searchable(house: House, memory: Memory) -> list[Failure]:
+    """Brings the index up to date, unless somebody else is at it: they, or the next run, will."""
+    from vir_core.index import Index, IndexUnusable, bring_up_to_date
+
+    try:
+        held = try_hold(house.vault.state / "locks" / "index.lock", VERB)
+        if held is None:
+            return []
+        with held:
+            seen = walk(house.vault, house.table)
+            index = Index(house.vault.state / "index")
+            bring_up_to_date(house.vault, memory, observe(memory, seen, {}), index)
+    except (MachineError, IndexUnusable) as error:
+        why = error.message if isinstance(error, MachineError) else error.why
+        return [Failure(path=str(house.vault.state), stage="index", message=why)]
+    return []
 
 
 def remember(house: House, reading: Reading[Memory]) -> None:

@@ -8,11 +8,13 @@ from os import environ
 import msgspec
 
 from vir_core.contract import FlagReply, FlagRequest
+from vir_core.journal import Draft
 from vir_core.memory import FlagNoted, Held, Memory
 from vir_core.review.committing import Commit, commit
 from vir_core.review.deciding import Decision, why_text
 from vir_core.review.opening import open_writing
-from vir_core.review.standing import FLAGGED
+from vir_core.review.standing import FLAGGED, MARKED
+from vir_core.vault import Seen
 
 MOST_FLAGS = 20
 """Notes that one place may stop within `WINDOW`; a person is asked about all further ones at once, and they stay in service
@@ -56,6 +58,21 @@ def flag(request: FlagRequest) -> FlagReply:
         together=len({*others, id}) if flood else 0,
         failed=tuple(outcome.failed),
     )
+
+
+def called_wrong(memory: Memory, seen: Seen, device: str) -> list[Draft]:
+    """A line for each note that a person called wrong among its properties since anybody last wrote that down. A note that was
+    let in again while the property still stands is held again: the property is the later word."""
+    drafts: list[Draft] = []
+    for id, files in seen.notes.items():
+        note = memory.notes.get(id)
+        if note is None or note.written is None or not any(file.wrong for file in files):
+            continue
+        if any(claim.reason == MARKED for claim in memory.standing(note).open) or memory.trust(note) == "rejected":
+            continue
+        act = Held(reason=MARKED, origin=f"file@{device}")
+        drafts.append(Draft("held", id, msgspec.to_builtins(act), must=True))
+    return drafts
 
 
 def flags_of(memory: Memory, origin: str, now: datetime) -> frozenset[str]:

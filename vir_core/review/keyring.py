@@ -168,18 +168,6 @@ def key_infos(house: House, memory: Memory, *, words: bool = False, code: str = 
     )
 
 
-def strangers_told(memory: Memory) -> tuple[str, ...]:
-    """What a person should know of first keys that this device does not trust."""
-    if not memory.keys.strangers:
-        return ()
-    if not memory.root:
-        return ("Somebody made a key for this vault on another device; if that was you: vir_core review confirm.",)
-    return tuple(
-        f"There is a first key {one.id} in this vault that this device does not trust, made {one.at[:10]}."
-        for one in memory.keys.strangers
-    )
-
-
 def _person(ask: Ask | None, what: str) -> Ask:
     if ask is None:
         raise HumanRequired(f"Only a person can {what}, and nobody can be asked here.", _AT_A_TERMINAL)

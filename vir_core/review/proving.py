@@ -51,6 +51,18 @@ def proofs_by(house: House, signer: Signer, decisions: Sequence[Decision]) -> li
     return sign_all(payloads_of(house.vault.id, signer.public, at, decisions), signer.sign)
 
 
+def strangers_told(memory: Memory) -> tuple[str, ...]:
+    """What a person should know of first keys that this device does not trust."""
+    if not memory.keys.strangers:
+        return ()
+    if not memory.root:
+        return ("Somebody made a key for this vault on another device; if that was you: vir_core review confirm.",)
+    return tuple(
+        f"There is a first key {one.id} in this vault that this device does not trust, made {one.at[:10]}."
+        for one in memory.keys.strangers
+    )
+
+
 def may_judge(memory: Memory) -> None:
     """Raises `NewerData` when a newer vir set something for the whole vault: until it is known, nobody judges here."""
     if needed := memory.policy_needs:

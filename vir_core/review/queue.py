@@ -10,6 +10,7 @@ from msgspec import Struct
 from vir_core.contract import QueueItem, ReviewReply, ReviewRequest, Trust
 from vir_core.memory import PLAIN, Memory, NoteState, Standing, Written, counted
 from vir_core.review.opening import House, open_house
+from vir_core.review.proving import strangers_told
 from vir_core.review.standing import Shown, reasons_of, since_of
 
 LATELY = timedelta(days=30)
@@ -107,6 +108,8 @@ def queue(request: ReviewRequest) -> ReviewReply:
         waiting=plan.again,
         total=len(plan.places),
         offset=request.offset,
+        policy={"review_first": "on"} if memory.review_first else {},
+        notices=strangers_told(memory),
     )
 
 

@@ -8,6 +8,7 @@ from vir_core.contract import Trust
 from vir_core.memory import Claim, Standing
 
 FLAGGED = "flagged"
+MARKED = "marked"
 _PUT_AWAY = frozenset({"superseded", "expired", "undone", "pruned"})
 
 

@@ -158,7 +158,8 @@ class _Reader:
         """Where the note lies: its known path, else where it was seen last, else one bounded walk."""
         for candidate in self._places(note, path):
             file = self._look(candidate)
-            if file is not None and file.id == note:
+            # What its person calls wrong among its properties is withheld before a run has written that down.
+            if file is not None and file.id == note and not file.wrong:
                 return Located(path=candidate, size=file.size, mtime_ns=file.mtime_ns, unchanged=file.body == digest)
         return None
 

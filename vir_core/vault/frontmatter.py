@@ -18,6 +18,9 @@ from vir_core.vault.errors import CannotEdit
 BOM = b"\xef\xbb\xbf"
 
 ID_KEY = "vir_id"
+MARK_KEY, WRONG = "vir", "wrong"
+"""The property by which a person calls a note wrong in their editor, and its value."""
+
 # `vir_id` is how files are followed in every vault and `aliases` is Obsidian's own; the others may clash with what a
 # person already uses these names for, and then carry the vault's prefix.
 PREFIXED = ("category", "project", "date", "trust")

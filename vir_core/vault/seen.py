@@ -16,11 +16,11 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.machine import ANYTHING, make_dirs, sha256, write_atomic
-from vir_core.vault.frontmatter import ID_KEY, Broken, is_note_id, is_open, read_keys, split
+from vir_core.vault.frontmatter import ID_KEY, MARK_KEY, WRONG, Broken, is_note_id, is_open, read_keys, split
 from vir_core.vault.layout import STORE, Vault
 
 SEEN = "seen"
-_LAYOUT = 1
+_LAYOUT = 2
 _HEAD = 4096
 # A frontmatter longer than this is not one of ours that a person added a few properties to.
 _LONGEST_FRONT = 1 << 20
@@ -30,7 +30,8 @@ _SKIPPED = frozenset({"node_modules"})
 class SeenFile(Struct, frozen=True, array_like=True, gc=False):
     """One markdown file. `path` is relative to the vault root, with `/`; `id` is empty for a file that is none of ours;
     `body` is the sha256 of the bytes below the frontmatter (ours only); `broken` says why its properties cannot be read.
-    `settled` is False when the file was so young that it could change once more without a new time or size."""
+    `settled` is False when the file was so young that it could change once more without a new time or size. `wrong`: a person
+    wrote `vir: wrong` among its properties."""
 
     path: str
     size: int
@@ -39,6 +40,7 @@ class SeenFile(Struct, frozen=True, array_like=True, gc=False):
     body: str = ""
     broken: str = ""
     settled: bool = True
+    wrong: bool = False
 
 
 class _Saved(Struct, frozen=True, array_like=True):
@@ -233,7 +235,12 @@ class _Look:
             self.unread.append(path)
             self.problems.append((path, problem.strerror or str(problem)))
             return True
-        if known is None or (known.id, known.body, known.broken) != (file.id, file.body, file.broken):
+        if known is None or (known.id, known.body, known.broken, known.wrong) != (
+            file.id,
+            file.body,
+            file.broken,
+            file.wrong,
+        ):
             self.changed |= {row.id for row in (known, file) if row is not None and row.id}
         self.files[path] = file
         return True
@@ -246,7 +253,7 @@ def _unchanged(known: SeenFile, stat: os.stat_result) -> bool:
 def _read(full: str, path: str, stat: os.stat_result, prefix: str) -> SeenFile:
     with open(full, "rb", buffering=0) as file:  # noqa: PTH123
         content = file.read(_HEAD)
-        note_id, broken = "", ""
+        note_id, broken, wrong = "", "", False
         if is_open(content):
             if split(content)[0] is None:
                 content += file.read(_LONGEST_FRONT)
@@ -254,12 +261,14 @@ def _read(full: str, path: str, stat: os.stat_result, prefix: str) -> SeenFile:
             if isinstance(keys, Broken):
                 note_id, broken = keys.id, keys.reason
             elif is_note_id(keys.get(ID_KEY, "")):
-                note_id = keys[ID_KEY]
+                note_id, wrong = keys[ID_KEY], keys.get(MARK_KEY, "").strip().casefold() == WRONG
         body = ""
         if note_id:
             content += file.readall()
             body = sha256(split(content)[1].replace(b"\r\n", b"\n")).hexdigest()
-    return SeenFile(path, stat.st_size, stat.st_mtime_ns, note_id, body, broken if note_id else "", _settled(stat))
+    return SeenFile(
+        path, stat.st_size, stat.st_mtime_ns, note_id, body, broken if note_id else "", _settled(stat), wrong
+    )
 
 
 def _settled(stat: os.stat_result) -> bool:
