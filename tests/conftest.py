@@ -24,6 +24,8 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("VIR_STATE_DIR", str(home / "state"))
     monkeypatch.setenv("KF_RULE_CACHE_DIR", str(PROJECT / ".stamps" / "rule-cache"))
+    # Loading a model takes longer than most tests; those about meaning switch it on.
+    monkeypatch.setenv("VIR_EMBEDDER", "off")
     monkeypatch.setenv("LANCE_LOG", "error")
     monkeypatch.setenv("LANCEDB_LOG", "error")
     return home

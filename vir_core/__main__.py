@@ -23,8 +23,13 @@ def main() -> NoReturn:
 
 def run() -> int:
     """One command; the code to exit with."""
+    parent = os.getppid()
     try:
         _spare_typing_extensions()
+        if sys.argv[1:2] == ["serve"]:
+            from vir_core.serve import main as warm
+
+            return warm(sys.argv[2:], parent)
         from vir_core.cli import main as command_line
     except KeyboardInterrupt:
         as_json = "--json" in sys.argv

@@ -49,10 +49,14 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         "sessions": {"vault": vault, **sources},
         "projects": {"vault": vault, **sources},
         "query": {"vault": vault, "text": "why does the ingest worker hang"},
+        "related": {"vault": vault, "id": "n95535f35c3f77d3"},
+        "recent": {"vault": vault},
+        "queries": {"vault": vault},
         "forget": {"vault": vault, "id": "n95535f35c3f77d3", "list_only": True},
         "history": {"vault": vault, "id": "n95535f35c3f77d3"},
         "flag": {"vault": vault, "id": "n95535f35c3f77d3", "why": "it was never true"},
         "review": {"vault": vault, "action": "queue"},
+        "index": {"vault": vault, "action": "status"},
         "journal": {"vault": vault, "action": "verify"},
         "doctor": {"vault": vault, **sources},
         "uninstall": {},
@@ -62,11 +66,13 @@ def test_a_request_on_stdin_answers_as_flags_do(world: World, words: dict[str, l
         flags = say(*words[name], "--json").value
         asked = say(name, "--json", "-", stdin=json.dumps(request).encode())
         assert (asked.code, asked.err) == (0, b""), name
-        for answer in (flags, asked.value):
+        answered = asked.value
+        for answer in (flags, answered):
             answer.pop("seconds", None)
             answer.pop("took_ms", None)
-        assert asked.value == flags if name not in ("run", "query") else True
-        assert asked.value.keys() >= {"contract"}
+        # The first of two runs read the sessions, and a record of questions grows with each.
+        assert name == "run" or answered == flags, name
+        assert answered.keys() >= {"contract"}
     empty = say("uninstall", "--json", "-", stdin=b"")
     assert empty.code == 0
     marked = say("uninstall", "--json", "-", stdin=b"\xef\xbb\xbf{}\r\n")

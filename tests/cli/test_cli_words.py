@@ -15,7 +15,7 @@ from tests.cli.conftest import say
 from tests.ingest.conftest import PROJECT, World
 from vir_core.cli.show import KEPT_WORDS, SKIP_WORDS, short_ids
 from vir_core.contract import VERBS, RequestError
-from vir_core.ingest.selection import duration
+from vir_core.memory import duration
 from vir_core.verbs import TABLE
 
 BANNED = re.compile(r"\b(journal|shard|digest|tombstone|provenance)", re.IGNORECASE)

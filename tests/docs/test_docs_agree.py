@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from vir_core.cli.show import DRIVER_WORDS, EXCLUDED_WORDS, KEPT_WORDS, SKIP_WORDS
-from vir_core.contract import VERBS, Driver, ErrorKind, Failure, KeptNote, decode_request
+from vir_core.contract import VERBS, Driver, ErrorKind, Failure, KeptNote, Why, decode_request
 from vir_core.machine import claude_projects_dirs, codex_home_dirs, state_home
 from vir_core.verbs import TABLE
 
@@ -21,7 +21,7 @@ README = (PROJECT / "README.md").read_text("utf-8")
 WIRE = (PROJECT / "docs" / "json.md").read_text("utf-8")
 SHOWN = [name for name, verb in TABLE.items() if not verb.hidden]
 WIRED = [name for name in TABLE if name != "schema"]
-SHARED = (Failure, KeptNote)
+SHARED = (Failure, KeptNote, Why)
 
 
 def section(heading: str) -> str:

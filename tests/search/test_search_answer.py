@@ -8,7 +8,7 @@ import pytest
 
 from vir_core.contract import Trust
 from vir_core.index import Found, IndexUnusable, Passage, Terms
-from vir_core.search import Answer, Current, Located, Scan, answer
+from vir_core.search import Answer, Current, Files, Located, Scan, Wanted, answer
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -16,6 +16,7 @@ class Row(msgspec.Struct, frozen=True):
     reason: str = ""
     trust: Trust = "unreviewed"
     approved: str = ""
+    project: str = "p1"
     body: str = ""
     struck: frozenset[str] = frozenset()
 
@@ -25,7 +26,7 @@ class Gate:
         self.rows = rows
         self.review_first = review_first
 
-    def row(self, note: str, /) -> Row | None:
+    def row(self, note: str, as_of: str = "", /) -> Row | None:
         return self.rows.get(note)
 
 
@@ -68,7 +69,9 @@ def ask(
     limit: int = 8,
     question: str = "walrus",
 ) -> Answer:
-    return answer(question, Scan(passages), gate, locate=locate, reread=reread, approved=approved, limit=limit)
+    return answer(
+        question, Scan(passages), gate, Wanted(limit=limit), Files(locate=locate, reread=reread, approved=approved)
+    )
 
 
 def notes(found: Answer) -> list[str]:
@@ -212,7 +215,7 @@ def test_refilling_ends() -> None:
             return Found(matches=(), frequency={"walrus": 5}, passages=10, complete=False)
 
     source = Endless()
-    assert answer("walrus", source, Gate(), locate=located, reread=unasked).hits == ()
+    assert answer("walrus", source, Gate(), Wanted(), Files(locate=located, reread=unasked)).hits == ()
     assert len(source.fetched) < 6
     assert max(source.fetched) <= 2048
 
@@ -225,15 +228,17 @@ def test_a_question_without_terms_touches_nothing(question: str) -> None:
 
     if question == "the":  # a stop word may still name something
         with pytest.raises(IndexUnusable):
-            answer(question, Broken(), Gate(), locate=located, reread=unasked)
+            answer(question, Broken(), Gate(), Wanted(), Files(locate=located, reread=unasked))
     else:
-        assert answer(question, Broken(), Gate(), locate=located, reread=unasked) == Answer(hits=(), excluded={})
-    assert answer("walrus", Broken(), Gate(), locate=located, reread=unasked, limit=0).hits == ()
+        assert answer(question, Broken(), Gate(), Wanted(), Files(locate=located, reread=unasked)) == Answer(
+            hits=(), excluded={}
+        )
+    assert answer("walrus", Broken(), Gate(), Wanted(limit=0), Files(locate=located, reread=unasked)).hits == ()
 
 
 def test_filters_reach_the_source() -> None:
     passages = [passage("n1", "la", "walrus")]
     gate = Gate(n1=Row())
     for filters, expected in (({"categories": ["tool"]}, 0), ({"categories": ["gotcha"], "projects": ["p1"]}, 1)):
-        found = answer("walrus", Scan(passages), gate, locate=located, reread=unasked, **filters)
+        found = answer("walrus", Scan(passages), gate, Wanted(**filters), Files(locate=located, reread=unasked))
         assert len(found.hits) == expected

@@ -118,7 +118,7 @@ def test_no_program_can_forget(world: World) -> None:
 def test_what_is_forgotten_is_nowhere_and_the_rest_stays(world: World) -> None:
     assert holding(world) and world.ask("customs broker account").hits
     reply = asked(world, "forget")
-    assert reply.done and {place.kind for place in reply.places} == {"note", "texts"}
+    assert reply.done and {place.kind for place in reply.places} == {"note", "texts", "questions"}
     assert holding(world) == []
     assert holding(world, b"customs") == []
     assert world.ask("customs broker account").hits == ()

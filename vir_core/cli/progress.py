@@ -10,7 +10,12 @@ from contextlib import contextmanager
 from vir_core.contract import Progress, encode_reply
 from vir_core.verbs import OnProgress
 
-_WORDS = {"read": "Reading sessions", "distil": "Writing notes", "index": "Making notes searchable"}
+_WORDS = {
+    "read": "Reading sessions",
+    "distil": "Writing notes",
+    "index": "Making notes searchable",
+    "embed": "Reading what notes mean",
+}
 _EVERY = 0.1
 
 

@@ -9,17 +9,20 @@ from typing import Any
 from vir_core.contract import (
     ArchiveStatus,
     DoctorReply,
+    EmbeddingStatus,
     Explained,
     FlagReply,
     ForgetReply,
     HistoryEntry,
     HistoryReply,
+    IndexReply,
     InitReply,
     JournalReply,
     KeptNote,
     NotePage,
     ProjectInfo,
     ProjectsReply,
+    QueriesReply,
     QueryReply,
     QueueItem,
     Reply,
@@ -162,7 +165,16 @@ def _run(reply: RunReply) -> str:
             *counts(reply.skipped, {**SKIP_WORDS, **{k: f"driven by {v}" for k, v in DRIVER_WORDS.items()}}),
         ]
     lines += _failed(reply.failed)
+    if reply.embedding and reply.embedding.waiting:
+        lines.append(_waiting(reply.embedding))
     return "\n".join(lines)
+
+
+def _waiting(embedding: EmbeddingStatus) -> str:
+    waiting = f"{count(embedding.waiting, 'passage')} can be found by words only for now"
+    if embedding.why:
+        return f"{waiting}: {clean(embedding.why)}"
+    return f"{waiting}; the next runs go on with it, or `vir_core index embed` finishes it."
 
 
 def _kept(kept: Iterable[KeptNote]) -> list[str]:
@@ -360,7 +372,8 @@ def _query(reply: QueryReply) -> str:
     lines: list[str] = []
     for hit in reply.hits:
         about = " · ".join(part for part in (hit.category, line(hit.project), hit.date) if part)
-        lines += [line(hit.title), f"  {about}", f"  {line(hit.snippet)}", f"  {line(hit.path)}", ""]
+        words = [f"  {line(part)}" for part in hit.text.split("\n\n")] if hit.text else [f"  {line(hit.snippet)}"]
+        lines += [line(hit.title), f"  {about}", *words, f"  {line(hit.path)}", ""]
     if not reply.hits:
         lines.append("Nothing found.")
     hidden = sum(reply.excluded.values())
@@ -371,9 +384,37 @@ def _query(reply: QueryReply) -> str:
             reasons[words] = reasons.get(words, 0) + number
         left = ", ".join(f"{number} {words}" for words, number in reasons.items())
         lines.append(f"{count(hidden, 'more match', 'more matches')} left out: {left}.")
+    if reply.truncated:
+        lines.append(f"Cut to fit: {count(reply.truncated, 'answer')}. --budget 0 shows all.")
     if reply.degraded:
-        lines.append(f"Answered without the index: {reply.degraded}.")
+        lines.append(f"Not as good as it could be: {line(reply.degraded)}.")
     return "\n".join(lines).rstrip()
+
+
+def _queries(reply: QueriesReply) -> str:
+    if not reply.questions:
+        nothing = "No question is on record." if reply.recorded else "Questions are not recorded in this vault."
+        return nothing if not reply.silent else f"{nothing} {count(reply.silent, 'note')} could be found."
+    lines = [f"{count(reply.questions, 'question')} since {(reply.since or 'today')[:10]}."]
+    if not reply.recorded:
+        lines.append("Questions are not recorded any more.")
+    if reply.asked:
+        lines += ["", "Asked:"]
+    for one in reply.asked:
+        about = " · ".join(line(part) for part in (one.agent or one.surface, one.where, one.session) if part)
+        found = count(len(one.notes), "note")
+        words = line(one.text)[:100] or one.verb
+        lines += [f"  {one.at[:16].replace('T', ' ')}  {words}", f"                    {found} · {about}"]
+    if reply.unanswered:
+        lines += ["", "Never found:"]
+        lines += [f"  {one.times:>4}  {line(one.text)[:100]}" for one in reply.unanswered]
+    if reply.shown:
+        lines += ["", "Shown most:"]
+        lines += [f"  {line(one.title) or one.id}  ({line(one.words)})" for one in reply.shown]
+    if reply.silent:
+        lines += ["", f"Never shown: {count(reply.silent, 'note')}."]
+        lines += [f"  {line(one.title) or one.id}" for one in reply.never[:5]]
+    return "\n".join(lines)
 
 
 def _doctor(reply: DoctorReply) -> str:
@@ -602,6 +643,31 @@ def _quoted(path: str) -> str:
     return f'"{path}"' if " " in path else path
 
 
+_INDEX_WORDS = {
+    "ready": "ready",
+    "missing": "not there; the next question or run makes it",
+    "stale": "of another version; the next question or run makes it anew",
+    "unreadable": "damaged; the next question or run makes it anew",
+}
+
+
+def _index(reply: IndexReply) -> str:
+    lines = [f"The search index is {_INDEX_WORDS.get(reply.state, reply.state)}."]
+    if reply.state == "ready":
+        lines.append(f"  {count(reply.passages, 'passage')}, {size(reply.bytes)}")
+    if reply.was != reply.state:
+        lines.append(f"  It was {_INDEX_WORDS.get(reply.was, reply.was).partition(';')[0]}, and was made anew.")
+    if reply.embedding is None:
+        lines.append("  Notes are found by their words only: meaning is switched off.")
+    else:
+        lines.append(f"  by meaning: {line(reply.embedding.model)}")
+        if reply.embedding.waiting:
+            lines.append(f"  {_waiting(reply.embedding)}")
+        elif reply.embedding.why:
+            lines.append(f"  {clean(reply.embedding.why)}")
+    return "\n".join(lines)
+
+
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "init": _init,
     "run": _run,
@@ -609,11 +675,15 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "sessions": _sessions,
     "projects": _projects,
     "query": _query,
+    "related": _query,
+    "recent": _query,
+    "queries": _queries,
     "doctor": _doctor,
     "flag": _flag,
     "review": _review,
     "forget": _forgotten,
     "history": _history,
+    "index": _index,
     "journal": _journal,
     "uninstall": _uninstall,
     "schema": _schema,

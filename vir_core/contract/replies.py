@@ -109,6 +109,16 @@ class PlannedSession(Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
+class EmbeddingStatus(Struct, frozen=True, kw_only=True):
+    """How notes are found by meaning. `model` made the vectors; `waiting` passages have none yet and are found by their words;
+    `why` says what stood in the way, when it was not time alone."""
+
+    model: str
+    embedded: int = 0
+    waiting: int = 0
+    why: str | None = None
+
+
 class RunReply(Reply, frozen=True, kw_only=True):
     """Every transcript found is counted once: in `written`, `kept`, `unchanged`, `failed`, `planned` or `skipped`.
     `held` are older notes that were found to resemble what was rejected meanwhile, `refused` counts lessons left out because
@@ -130,6 +140,7 @@ class RunReply(Reply, frozen=True, kw_only=True):
     seconds: float = 0.0
     bytes: int = 0
     archive: ArchiveStatus | None = None
+    embedding: EmbeddingStatus | None = None
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -259,8 +270,22 @@ class ProjectsReply(Reply, frozen=True, kw_only=True):
     failed: tuple[Failure, ...] = ()
 
 
+class Why(Struct, frozen=True, kw_only=True):
+    """Why a note was found. `words_rank` and `meaning_rank` are its places among what was found by words and by meaning, from 1,
+    0 for not found that way. `coverage` is the share of the question's weight that its words cover, `cosine` how near it is in
+    meaning (null: not compared), `terms` the question's words that it holds, `priors` what counted before any question."""
+
+    words_rank: int
+    meaning_rank: int
+    coverage: float
+    cosine: float | None
+    terms: tuple[str, ...]
+    priors: dict[str, float]
+
+
 class Hit(Struct, frozen=True, kw_only=True):
-    """`score` orders within one reply only; `block` is the lesson's block id, or empty for a section."""
+    """`score` orders within one reply only; `block` is the lesson's block id, or empty for a section. `text` is the note's
+    own words, where they were asked for and fit."""
 
     id: str
     type: str
@@ -274,10 +299,13 @@ class Hit(Struct, frozen=True, kw_only=True):
     confidence: float
     snippet: str
     block: str
+    text: str = ""
+    why: Why | None = None
 
 
 class QueryReply(Reply, frozen=True, kw_only=True):
-    """`excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process."""
+    """`excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or
+    left out; `took_ms` is measured inside the process."""
 
     vault: str
     folder: str
@@ -285,7 +313,58 @@ class QueryReply(Reply, frozen=True, kw_only=True):
     method: str = "lexical"
     degraded: str | None = None
     excluded: dict[str, int] = {}
+    truncated: int = 0
     took_ms: float = 0.0
+
+
+class AskedQuestion(Struct, frozen=True, kw_only=True):
+    """One question that was answered. `verb` is query, related or recent, `surface` where it came in; `session`, `agent` and
+    `where` (a project's name) are empty where nobody said; `notes` are those shown, best first."""
+
+    at: str
+    verb: str
+    surface: str
+    text: str
+    session: str
+    agent: str
+    where: str
+    notes: tuple[str, ...]
+    withheld: int
+
+
+class Unanswered(Struct, frozen=True, kw_only=True):
+    """A question that found nothing, asked `times` times, `last` at (UTC)."""
+
+    text: str
+    times: int
+    last: str
+
+
+class ShownNote(Struct, frozen=True, kw_only=True):
+    """A note and how often answers held it; `words` says it in words. Never: `times` is 0."""
+
+    id: str
+    title: str
+    times: int
+    last: str
+    where: str
+    words: str
+
+
+class QueriesReply(Reply, frozen=True, kw_only=True):
+    """`recorded` is whether questions are recorded now; `since` is when the record begins. `questions` counts all,
+    `silent` how many of the notes that may be shown never were."""
+
+    vault: str
+    folder: str
+    recorded: bool
+    since: str = ""
+    questions: int = 0
+    asked: tuple[AskedQuestion, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
+    shown: tuple[ShownNote, ...] = ()
+    silent: int = 0
+    never: tuple[ShownNote, ...] = ()
 
 
 class VaultStatus(Struct, frozen=True, kw_only=True):
@@ -312,6 +391,21 @@ class IndexStatus(Struct, frozen=True, kw_only=True):
 
     state: str
     passages: int
+
+
+class IndexReply(Reply, frozen=True, kw_only=True):
+    """`state` is ready, missing, stale or unreadable, and `was` what it was before. `bytes` is on disk, vectors included;
+    `embedding` is null where the vault's settings say that meaning is not used."""
+
+    vault: str
+    folder: str
+    action: str
+    state: str
+    was: str
+    passages: int = 0
+    bytes: int = 0
+    embedding: EmbeddingStatus | None = None
+    seconds: float = 0.0
 
 
 class HistoryFinding(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,9 @@ Driver = Literal[
 ]
 
 
+ServedTrust = Literal["unreviewed", "verified", "edited"]
+"""What a note in an answer may be."""
+
 Limit = Annotated[int, Meta(ge=0)]
 Keep = Literal["", "off", "1y", "forever"]
 
@@ -68,7 +71,7 @@ class InitRequest(Request, frozen=True, kw_only=True):
 class RunRequest(Request, frozen=True, kw_only=True):
     """`since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys;
     `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to
-    keep scrubbed copies of the sessions that are read."""
+    keep scrubbed copies of the sessions that are read; `no_embed` leaves new notes to be found by their words alone for now."""
 
     vault: str = ""
     claude_dir: tuple[str, ...] = ()
@@ -81,6 +84,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     dry_run: bool = False
     accept_removed: bool = False
     archive: Keep = ""
+    no_embed: bool = False
 
 
 class RunsRequest(Request, frozen=True, kw_only=True):
@@ -112,12 +116,45 @@ class ProjectsRequest(Request, frozen=True, kw_only=True):
     give: tuple[str, ...] = ()
 
 
-class QueryRequest(Request, frozen=True, kw_only=True):
-    text: str
+class Asking(Request, frozen=True, kw_only=True):
+    """What every request for notes may say. `since` is a day or a duration before now, by the date of the session. `full`
+    gives the whole text of each hit; `budget` bounds the reply in tokens (0: no bound). `caller` says which session asks,
+    for the record of questions."""
+
     vault: str = ""
     limit: Limit = 8
     category: tuple[Category, ...] = ()
     project: tuple[str, ...] = ()
+    trust: tuple[ServedTrust, ...] = ()
+    since: str = ""
+    full: bool = False
+    budget: Limit = 2000
+    caller: str = ""
+
+
+class QueryRequest(Asking, frozen=True, kw_only=True):
+    """`text` may be the id of a note or of a lesson."""
+
+    text: str
+
+
+class RelatedRequest(Asking, frozen=True, kw_only=True):
+    """`id` is a note's."""
+
+    id: str
+
+
+class RecentRequest(Asking, frozen=True, kw_only=True):
+    """The latest notes."""
+
+
+class QueriesRequest(Request, frozen=True, kw_only=True):
+    """`note` asks which questions were shown that note; `since` is a day or a duration before now; `limit` bounds each list."""
+
+    vault: str = ""
+    note: str = ""
+    since: str = ""
+    limit: Limit = 20
 
 
 class DoctorRequest(Request, frozen=True, kw_only=True):
@@ -132,6 +169,13 @@ class JournalRequest(Request, frozen=True, kw_only=True):
     action: Literal["status", "verify", "heal", "accept-disk"]
     vault: str = ""
     word: str = ""
+
+
+class IndexRequest(Request, frozen=True, kw_only=True):
+    """`status` only looks; `rebuild` makes the search index from the notes; `embed` gives a vector to every passage that has none."""
+
+    action: Literal["status", "rebuild", "embed"]
+    vault: str = ""
 
 
 class HistoryRequest(Request, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -28,7 +28,13 @@ T = TypeVar("T")
 TABLE = "passages"
 KEY = "key"
 NUMBERS = frozenset({"confidence"})
-"""Columns of 32-bit floats; every other one holds strings."""
+"""Columns of 32-bit floats; every other one but `VECTOR` holds strings."""
+
+VECTOR = "vector"
+"""The column of vectors: bytes of little-endian 32-bit floats, all of one length."""
+
+Ann = Literal["IvfRq", "IvfSq"]
+"""Approximate indexes over vectors, by LanceDB's names."""
 
 Rows = dict[str, list[Any]]
 """Column name to values, all of one length."""
@@ -57,6 +63,17 @@ class TextQuery(Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
+class NearQuery(Struct, frozen=True, kw_only=True):
+    """The `limit` rows nearest to a vector by cosine. `probes` and `refine` matter to an approximate index only."""
+
+    vector: bytes
+    limit: int
+    columns: tuple[str, ...]
+    where: str = ""
+    probes: int = 20
+    refine: int = 1
+
+
 class Answers(Struct, frozen=True):
     rows: list[dict[str, Any]]
     count: int
@@ -65,17 +82,22 @@ class Answers(Struct, frozen=True):
 class Table(Protocol):
     """An open table. Every call blocks until it is done; LanceDB's own exceptions come through."""
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
-        """Answers in the order of the queries, rows best first with their BM25 under `_score`."""
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        """Answers in the order of the queries, rows best first with their BM25 under `_score`. `meanwhile` is called once
+        the searches run."""
         ...
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]: ...
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        """Rows, nearest first, with 1 - cosine under `_distance`."""
+        ...
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]: ...
 
     def count(self) -> int: ...
 
     def put(self, rows: Rows, replacing: str) -> None:
         """One commit: rows whose key is there are replaced, others added, and rows that match the condition `replacing`
-        without being in `rows` are removed."""
+        (empty: none) without being in `rows` are removed."""
         ...
 
     def remove(self, where: str) -> None: ...
@@ -84,15 +106,23 @@ class Table(Protocol):
         """Rows that were added since the text indexes were brought up to date; every search reads them one by one."""
         ...
 
+    def index_vectors(self, kind: Ann) -> None:
+        """Trains an approximate index, in place of the one there may be."""
+        ...
+
+    def index_key(self) -> None:
+        """An index over the key, for lookups in a large table."""
+        ...
+
     def optimize(self) -> None:
         """Merges small files and the unindexed tail, and drops old versions. Legal only while nobody else writes."""
         ...
 
 
 class Store(Protocol):
-    def open(self, folder: str) -> Table: ...
+    def open(self, folder: str, table: str = TABLE) -> Table: ...
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         """A new table with one text index per entry of `tokenizers`; returns the number of rows."""
         ...
 
@@ -150,7 +180,7 @@ class _Loop:
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: object, context: object = None) -> None:
         self._ready.put((callback, args))
 
-    def run(self, coroutines: Sequence[Coroutine[Any, Any, Any]]) -> list[Any]:
+    def run(self, coroutines: Sequence[Coroutine[Any, Any, Any]], meanwhile: Callable[[], None] | None) -> list[Any]:
         results: list[Any] = [None] * len(coroutines)
         running = dict(enumerate(coroutines))
         try:
@@ -161,6 +191,9 @@ class _Loop:
                     except StopIteration as end:
                         results[number] = end.value
                         del running[number]
+                if meanwhile:
+                    meanwhile()
+                    meanwhile = None
                 if not running:
                     return results
                 callback, args = self._ready.get()
@@ -198,8 +231,8 @@ def _stand_in() -> ModuleType:
 _met_native = False
 
 
-def _drive(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
-    """The results of all, run side by side in this thread. The first error of any of them is raised."""
+def _drive(*coroutines: Coroutine[Any, Any, Any], meanwhile: Callable[[], None] | None = None) -> list[Any]:
+    """The results of all, run side by side; `meanwhile` is called in this thread once all have begun. The first error of any of them is raised."""
     global _met_native
     from _thread import _count, get_ident  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue,reportUnknownVariableType]
 
@@ -218,7 +251,7 @@ def _drive(*coroutines: Coroutine[Any, Any, Any]) -> list[Any]:
     if events:
         events._set_running_loop(loop)
     try:
-        return loop.run(coroutines)
+        return loop.run(coroutines, meanwhile)
     except BaseException as error:
         # A Rust panic passes every `except Exception` on its way up, and a damaged file can cause one.
         if type(error).__name__ == "PanicException":
@@ -319,15 +352,61 @@ class FTS:
         self.__dict__.update(msgspec.structs.asdict(tokenizer))
 
 
+class _AnnSettings:
+    """Settings of an approximate index; known to the native side by the class's name as well, so each has its own class."""
+
+    distance_type = "cosine"
+    num_partitions = None
+    target_partition_size = None
+    max_iterations = 50
+    sample_rate = 256
+    accelerator = None
+    num_bits = 1
+
+
+class IvfRq(_AnnSettings):
+    pass
+
+
+class IvfSq(_AnnSettings):
+    pass
+
+
+class BTree:
+    pass
+
+
+_ANN: dict[Ann, type[_AnnSettings]] = {"IvfRq": IvfRq, "IvfSq": IvfSq}
+
+
 def _batch(rows: Rows) -> Any:
     pyarrow = _load_pyarrow()
     fields: list[Any] = []
     arrays: list[Any] = []
     for name, values in rows.items():
-        kind = pyarrow.float32() if name in NUMBERS else pyarrow.string()
-        fields.append(pyarrow.field(name, kind, nullable=False))
-        arrays.append(pyarrow.array(values, kind))
+        array = _vectors(values) if name == VECTOR else pyarrow.array(values, _kind(name))
+        fields.append(pyarrow.field(name, array.type, nullable=False))
+        arrays.append(array)
     return pyarrow.record_batch(arrays, schema=pyarrow.schema(fields))
+
+
+def _kind(name: str) -> Any:
+    pyarrow = _load_pyarrow()
+    return pyarrow.float32() if name in NUMBERS else pyarrow.string()
+
+
+def _vectors(values: Sequence[bytes]) -> Any:
+    """Raises ValueError when they are not all of one length: their bytes would shift into each other."""
+    pyarrow = _load_pyarrow()
+    [size] = {len(value) for value in values}
+    joined = pyarrow.py_buffer(b"".join(values))
+    floats = pyarrow.Array.from_buffers(pyarrow.float32(), len(values) * size // 4, [None, joined])
+    return pyarrow.FixedSizeListArray.from_arrays(floats, size // 4)
+
+
+def _floats(vector: bytes) -> Any:
+    pyarrow = _load_pyarrow()
+    return pyarrow.Array.from_buffers(pyarrow.float32(), len(vector) // 4, [None, pyarrow.py_buffer(vector)])
 
 
 def _reader(batches: Iterable[Any]) -> Any:
@@ -340,8 +419,8 @@ class _NativeTable:
     def __init__(self, table: Any) -> None:
         self._table = table
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
-        return _with_rows(lambda: _drive(*(self._find(query) for query in queries)))
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        return _with_rows(lambda: _drive(*(self._find(query) for query in queries), meanwhile=meanwhile))
 
     async def _find(self, query: TextQuery) -> Answers:
         search = self._table.query().nearest_to_text({"query": query.text, "columns": [query.column]})
@@ -353,10 +432,30 @@ class _NativeTable:
         rows = [row for batch in batches for row in batch.to_pylist()] if query.columns else []
         return Answers(rows, sum(batch.num_rows for batch in batches))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        vector = _floats(query.vector)
+
+        def near() -> list[dict[str, Any]]:
+            search = self._table.query().nearest_to(vector)
+            search.distance_type("cosine")
+            search.limit(query.limit)
+            search.minimum_nprobes(query.probes)
+            search.maximum_nprobes(query.probes)
+            if query.refine > 1:
+                search.refine_factor(query.refine)
+            search.select_columns([*query.columns, "_distance"])
+            if query.where:
+                search.where(query.where)
+            return _drive(_collect(search))[0]
+
+        return _with_rows(near)
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
         def read() -> list[dict[str, Any]]:
             query = self._table.query()
             query.select_columns(list(columns))
+            if where:
+                query.where(where)
             return _drive(_collect(query))[0]
 
         return _with_rows(read)
@@ -373,8 +472,8 @@ class _NativeTable:
             "when_matched_update_all": True,
             "when_matched_update_all_condition": None,
             "when_not_matched_insert_all": True,
-            "when_not_matched_by_source_delete": True,
-            "when_not_matched_by_source_condition": replacing,
+            "when_not_matched_by_source_delete": bool(replacing),
+            "when_not_matched_by_source_condition": replacing or None,
             "when_not_matched_by_source_condition_expr": None,
             "timeout": None,
             # With an index on the key LanceDB was measured to duplicate keys that two writers insert at once.
@@ -400,6 +499,18 @@ class _NativeTable:
 
         return _drive(unindexed())[0]
 
+    def index_vectors(self, kind: Ann) -> None:
+        self._index(VECTOR, _ANN[kind]())
+
+    def index_key(self) -> None:
+        self._index(KEY, BTree())
+
+    def _index(self, column: str, settings: object) -> None:
+        async def index() -> None:
+            await self._table.create_index(column, settings, True, None, name=None, train=True)
+
+        _drive(index())
+
     def optimize(self) -> None:
         async def optimize() -> None:
             await self._table.optimize(cleanup_since_ms=0, delete_unverified=True)
@@ -422,22 +533,22 @@ class _NativeStore:
         # The sixth argument asks for the newest version at every read, for a process that stays open while others write.
         return await self._native.connect(folder, None, None, None, None, 0.0, None, None, None)
 
-    def open(self, folder: str) -> Table:
+    def open(self, folder: str, table: str = TABLE) -> Table:
         async def open_table() -> Any:
-            return await (await self._connect(folder)).open_table(TABLE)
+            return await (await self._connect(folder)).open_table(table)
 
         return _NativeTable(_drive(open_table())[0])
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         arrow = [_batch(rows) for rows in batches]
 
         async def create() -> int:
             connection = await self._connect(folder)
-            table = await connection.create_table(TABLE, "create", _reader(arrow))
-            await table.set_unenforced_primary_key([KEY])
+            made = await connection.create_table(table, "create", _reader(arrow))
+            await made.set_unenforced_primary_key([KEY])
             for column, tokenizer in tokenizers.items():
-                await table.create_index(column, FTS(tokenizer), True, None, name=None, train=True)
-            return await table.count_rows(None)
+                await made.create_index(column, FTS(tokenizer), True, None, name=None, train=True)
+            return await made.count_rows(None)
 
         return _drive(create())[0]
 
@@ -452,7 +563,9 @@ class _PublicTable:
     def __init__(self, table: Any) -> None:
         self._table = table
 
-    def find(self, queries: Sequence[TextQuery]) -> list[Answers]:
+    def find(self, queries: Sequence[TextQuery], meanwhile: Callable[[], None] | None = None) -> list[Answers]:
+        if meanwhile:
+            meanwhile()
         return [self._find(query) for query in queries]
 
     def _find(self, query: TextQuery) -> Answers:
@@ -463,21 +576,43 @@ class _PublicTable:
         rows = search.to_list()
         return Answers(rows, len(rows))
 
-    def read(self, columns: Sequence[str]) -> list[dict[str, Any]]:
-        return self._table.search().select(list(columns)).limit(self.count() or 1).to_list()
+    def near(self, query: NearQuery) -> list[dict[str, Any]]:
+        search = self._table.search(_floats(query.vector).to_pylist(), vector_column_name=VECTOR).metric("cosine")
+        search = search.limit(query.limit).select([*query.columns, "_distance"]).nprobes(query.probes)
+        if query.refine > 1:
+            search = search.refine_factor(query.refine)
+        if query.where:
+            search = search.where(query.where, prefilter=True)
+        return search.to_list()
+
+    def read(self, columns: Sequence[str], where: str = "") -> list[dict[str, Any]]:
+        search = self._table.search().select(list(columns)).limit(self.count() or 1)
+        return (search.where(where) if where else search).to_list()
 
     def count(self) -> int:
         return self._table.count_rows()
 
     def put(self, rows: Rows, replacing: str) -> None:
         merge = self._table.merge_insert(KEY).when_matched_update_all().when_not_matched_insert_all()
-        merge.when_not_matched_by_source_delete(replacing).use_index(False).execute(_reader([_batch(rows)]))
+        if replacing:
+            merge = merge.when_not_matched_by_source_delete(replacing)
+        merge.use_index(False).execute(_reader([_batch(rows)]))
 
     def remove(self, where: str) -> None:
         self._table.delete(where)
 
     def unindexed(self) -> int:
         return max((index.num_unindexed_rows or 0 for index in self._table.list_indices()), default=0)
+
+    def index_vectors(self, kind: Ann) -> None:
+        from lancedb import index
+
+        self._table.create_index(VECTOR, config=getattr(index, kind)(distance_type="cosine"))
+
+    def index_key(self) -> None:
+        from lancedb.index import BTree as PublicBTree
+
+        self._table.create_index(KEY, config=PublicBTree())
 
     def optimize(self) -> None:
         from datetime import timedelta
@@ -496,17 +631,17 @@ class _PublicStore:
 
         return self._lancedb.connect(folder, read_consistency_interval=timedelta(0))
 
-    def open(self, folder: str) -> Table:
-        return _PublicTable(self._connect(folder).open_table(TABLE))
+    def open(self, folder: str, table: str = TABLE) -> Table:
+        return _PublicTable(self._connect(folder).open_table(table))
 
-    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer]) -> int:
+    def create(self, folder: str, batches: Iterable[Rows], tokenizers: dict[str, Tokenizer], table: str = TABLE) -> int:
         from lancedb.index import FTS as PublicFTS
 
-        table = self._connect(folder).create_table(TABLE, _reader([_batch(rows) for rows in batches]))
-        table.set_unenforced_primary_key(KEY)
+        made = self._connect(folder).create_table(table, _reader([_batch(rows) for rows in batches]))
+        made.set_unenforced_primary_key(KEY)
         for column, tokenizer in tokenizers.items():
-            table.create_index(column, config=PublicFTS(**msgspec.structs.asdict(tokenizer)))
-        return table.count_rows()
+            made.create_index(column, config=PublicFTS(**msgspec.structs.asdict(tokenizer)))
+        return made.count_rows()
 
     def tokens(self, text: str, tokenizer: Tokenizer) -> list[str]:
         return [token.text for token in self._lancedb.tokenize(text, **msgspec.structs.asdict(tokenizer))]

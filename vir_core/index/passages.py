@@ -11,7 +11,7 @@ from vir_core.index.native import Rows, Tokenizer
 
 Kind = Literal["lesson", "summary", "context"]
 
-LAYOUT = 1
+LAYOUT = 2
 """Raised when a column, its meaning or what goes into it changes; an index of another layout is rebuilt, never mixed."""
 
 WORDS = Tokenizer(
@@ -53,6 +53,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     confidence: float
     digest: str
     ident: str = ""
+    distiller: str = ""
 
     @property
     def anchor(self) -> str:
@@ -64,26 +65,24 @@ class Passage(Struct, frozen=True, kw_only=True):
         return f"{self.note}#{self.anchor}"
 
 
-STORED = ("note", "block", "kind", "path", "project", "project_name", "category", "date", "confidence", "digest")
+STORED = (
+    "note",
+    "block",
+    "kind",
+    "path",
+    "project",
+    "project_name",
+    "category",
+    "date",
+    "confidence",
+    "digest",
+    "distiller",
+)
 """Columns kept as they are. Title and text stand together in `words`, the title being its first line."""
 
 ANSWERED = (*STORED, "words")
-"""What an answer reads; `key` and `idents` serve only finding."""
-
-
-def ident_terms(text: str) -> list[str]:
-    """The identifier column's terms of a text, repeated as often as they stand in it. A plain word gives none, and in
-    English nearly every word is that, so they are passed over before each is looked at closely."""
-    from vir_core.text import identifier_tokens
-
-    if not text.isascii():
-        return identifier_tokens(text)
-    return identifier_tokens(" ".join(word for word in text.split() if not _plain(word)))
-
-
-def _plain(word: str) -> bool:
-    bare = word.rstrip(".:").strip("(),;!?'\"")
-    return bare.isalpha() and (bare.islower() or bare[1:].islower())
+"""What an answer reads; `key`, `hash` (of `words`, which is also what is embedded) and `idents`
+serve only finding."""
 
 
 _WRITTEN_BY_PEOPLE = frozenset({"path", "project", "project_name"})
@@ -91,15 +90,16 @@ _WRITTEN_BY_PEOPLE = frozenset({"path", "project", "project_name"})
 
 def rows(passages: Sequence[Passage]) -> Rows:
     """The columns of the table. Text is cleaned here, because one lone surrogate would fail the whole batch."""
-    from vir_core.text import clean
+    from vir_core.text import clean, identifier_tokens, sha256_hex
 
-    columns: dict[str, list[Any]] = {name: [] for name in ("key", *STORED, *TOKENIZERS)}
+    columns: dict[str, list[Any]] = {name: [] for name in ("key", "hash", *STORED, *TOKENIZERS)}
     for passage in passages:
         title, text = " ".join(clean(passage.title).split()), clean(passage.text)
         words = f"{title}\n{text}"
         columns["key"].append(passage.key)
+        columns["hash"].append(sha256_hex(words.encode())[:24])
         columns["words"].append(words)
-        columns["idents"].append(clean(passage.ident) or " ".join(ident_terms(words)))
+        columns["idents"].append(clean(passage.ident) or " ".join(identifier_tokens(words)))
     for name in STORED:
         values: list[Any] = [getattr(passage, name) for passage in passages]
         columns[name] = [clean(value) for value in values] if name in _WRITTEN_BY_PEOPLE else values

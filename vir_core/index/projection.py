@@ -57,6 +57,7 @@ def passages_of(vault: Vault, memory: Memory, note: str, file: SeenFile, texts: 
             date=written.date,
             confidence=written.confidence,
             digest=parsed.body_sha,
+            distiller=written.distiller,
         )
         for block, kind, words in passage_texts(parsed)
         if (block or kind) not in struck

@@ -10,7 +10,6 @@ half. The folder is a cache: whatever is wrong with it, the remedy is a rebuild 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -19,16 +18,16 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.index import native
+from vir_core.index.conditions import condition, first_line, one_of
+from vir_core.index.generations import drop_generation, new_generation, sweep_generations
 from vir_core.index.passages import ANSWERED, LAYOUT, TOKENIZERS, Kind, Passage, rows, title_and_text
 
 State = Literal["ready", "missing", "stale", "unreadable"]
 
 META = "meta.json"
+LETTER = "g"
 NOTES_A_COMMIT = 2000
 ROWS_A_BATCH = 10_000
-GRACE = 60.0
-"""Seconds a superseded generation stays for readers that had it open."""
-
 COMMITS_LEFT = 16
 PASSAGES_LEFT = 100
 """Commits, and passages outside the text indexes, that are left alone until the next ingest."""
@@ -73,12 +72,28 @@ class Match(Struct, frozen=True, kw_only=True):
     date: str
     confidence: float
     digest: str
+    distiller: str = ""
     words_score: float = 0.0
     idents_score: float = 0.0
 
     @property
     def anchor(self) -> str:
         return self.block or self.kind
+
+    @property
+    def key(self) -> str:
+        return f"{self.note}#{self.anchor}"
+
+
+class Content(Struct, frozen=True):
+    """One passage of the index: which, and the hash of what its vector is made of."""
+
+    key: str
+    note: str
+    hash: str
+    project: str
+    category: str
+    date: str
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -136,6 +151,19 @@ class Index:
         found = self._use(lambda table, _: table.read(["note", "digest"]))
         return {row["note"]: row["digest"] for row in found}
 
+    def contents(self) -> list[Content]:
+        """What stands in the index, for finding what has no vector yet. Raises `IndexUnusable`."""
+        columns = Content.__struct_fields__
+        return [Content(**row) for row in self._use(lambda table, _: table.read(columns))]
+
+    def by_key(self, keys: Collection[str]) -> dict[str, Match]:
+        """Passages by key, without scores; a key that is not there is left out. Raises `IndexUnusable`."""
+        if not keys:
+            return {}
+        where = one_of(native.KEY, keys)
+        found = self._use(lambda table, _: table.read((*ANSWERED, native.KEY), where))
+        return {row[native.KEY]: _match(row) for row in found}
+
     def search(
         self,
         terms: Terms,
@@ -143,14 +171,14 @@ class Index:
         *,
         categories: Collection[str] = (),
         projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found:
         """The best `limit` passages of each column, in no order that means anything across columns; filters take
-        category names and project ids. Raises `IndexUnusable`."""
-        where = " AND ".join(
-            f"{column} IN ({_listed(values)})"
-            for column, values in (("category", categories), ("project", projects))
-            if values
-        )
+        category names, project ids, note ids and the earliest date (YYYY-MM-DD). `meanwhile` is called while
+        the search runs. Raises `IndexUnusable`."""
+        where = condition(categories=categories, projects=projects, notes=notes, since=since)
         asked = {"words": terms.words, "idents": terms.idents}
         lists = [
             native.TextQuery(column=column, text=" ".join(values), limit=limit, columns=(*ANSWERED, "key"), where=where)
@@ -161,7 +189,7 @@ class Index:
         counts = [native.TextQuery(column=column, text=value, limit=FREQUENCY_CAP) for column, value in counted]
 
         def search(table: native.Table, meta: _Meta) -> Found:
-            answers = table.find([*lists, *counts]) if lists else []
+            answers = table.find([*lists, *counts], meanwhile) if lists else []
             merged: dict[str, dict[str, Any]] = {}
             for query, answer in zip(lists, answers, strict=False):
                 for row in answer.rows:
@@ -177,6 +205,31 @@ class Index:
             )
 
         return self._use(search)
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]:
+        """The passages that fit every filter given, in no order; without any, all. Raises `IndexUnusable`."""
+        where = condition(
+            notes=notes, blocks=blocks, kinds=kinds, categories=categories, projects=projects, since=since
+        )
+        return tuple(_match(row) for row in self._use(lambda table, _: table.read(ANSWERED, where)))
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]:
+        """The `limit` notes of the latest dates, newest first, by id where the date is one. Raises `IndexUnusable`."""
+        where = condition(categories=categories, projects=projects, since=since)
+        found = self._use(lambda table, _: table.read(("note", "date"), where))
+        dates = {row["note"]: row["date"] for row in found}
+        return tuple(sorted(dates, key=lambda note: (dates[note], note), reverse=True)[:limit])
 
     def _meta(self) -> _Meta:
         path = self._folder / META
@@ -207,7 +260,7 @@ class Index:
             self._open = None
             again = self._meta()
             if again.folder == meta.folder:
-                raise IndexUnusable("unreadable", f"the search index cannot be used: {_first_line(error)}") from error
+                raise IndexUnusable("unreadable", f"the search index cannot be used: {first_line(error)}") from error
             return self._use(action)
 
     def _table(self, meta: _Meta) -> native.Table:
@@ -233,11 +286,11 @@ class Index:
 
         def write(table: native.Table, _: _Meta) -> int:
             if gone or empty:
-                table.remove(f"note IN ({_listed([*gone, *empty])})")
+                table.remove(one_of("note", [*gone, *empty]))
             for start in range(0, len(full), NOTES_A_COMMIT):
                 notes = full[start : start + NOTES_A_COMMIT]
                 unique = {passage.key: passage for note in notes for passage in upserts[note]}
-                table.put(rows(list(unique.values())), f"note IN ({_listed(notes)})")
+                table.put(rows(list(unique.values())), one_of("note", notes))
             return table.count()
 
         passages = self._use(write)
@@ -246,29 +299,21 @@ class Index:
     def rebuild(self, passages: Iterable[Passage], *, mark: str = "") -> int:
         """A new generation from these passages; returns how many. Until the pointer is replaced, in the last step, readers
         get the old answers. Raises `StorageError` (from `machine`) or `IndexUnusable` when it cannot be written."""
-        from shutil import rmtree
-
-        from vir_core.machine import make_dirs
-        from vir_core.text import random_id
-
-        make_dirs(self._folder, private=True)
-        folder = random_id("g")
         unique = {passage.key: passage for passage in passages}
         ordered = list(unique.values())
         batches = [rows(ordered[start : start + ROWS_A_BATCH]) for start in range(0, len(ordered), ROWS_A_BATCH)]
-        target = self._folder / folder
-        make_dirs(target, private=True)
+        target = new_generation(self._folder, LETTER)
         try:
             count = native.store().create(str(target), batches or [rows([])], TOKENIZERS)
         except Exception as error:
-            rmtree(target, ignore_errors=True)
-            raise IndexUnusable("unreadable", f"the search index cannot be written: {_first_line(error)}") from error
+            drop_generation(target)
+            raise IndexUnusable("unreadable", f"the search index cannot be written: {first_line(error)}") from error
         old = self._generation()
-        self._point(_Meta(layout=LAYOUT, tokenizers=TOKENIZERS, folder=folder, passages=count, mark=mark))
+        self._point(_Meta(layout=LAYOUT, tokenizers=TOKENIZERS, folder=target.name, passages=count, mark=mark))
         if old is not None:
             # The grace of readers that have it open begins now.
             (self._folder / old).touch()
-        self._sweep(keep=folder)
+        sweep_generations(self._folder, LETTER, keep=target.name)
         return count
 
     def optimize(self) -> None:
@@ -285,7 +330,7 @@ class Index:
                 table.optimize()
 
         self._use(tidy)
-        self._sweep(keep=meta.folder)
+        sweep_generations(self._folder, LETTER, keep=meta.folder)
 
     def _generation(self) -> str | None:
         try:
@@ -298,21 +343,6 @@ class Index:
         from vir_core.machine import ANYTHING, write_atomic
 
         write_atomic(self._folder / META, msgspec.json.encode(meta), expected=ANYTHING, private=True)
-
-    def _sweep(self, keep: str) -> None:
-        """Removes generations nobody can still be reading, a killed rebuild's among them."""
-        for path in self._generations():
-            if path.name != keep and time.time() - path.stat().st_mtime >= GRACE:
-                self._drop(path)
-
-    def _generations(self) -> list[Path]:
-        return [path for path in self._folder.iterdir() if path.name.startswith("g") and path.is_dir()]
-
-    def _drop(self, path: Path) -> None:
-        from shutil import rmtree
-
-        # What another process still has open (Windows) goes the next time.
-        rmtree(path, ignore_errors=True)
 
 
 def tokens(text: str, column: Literal["words", "idents"]) -> list[str]:
@@ -335,14 +365,7 @@ def _match(row: dict[str, Any]) -> Match:
         date=row["date"],
         confidence=row["confidence"],
         digest=row["digest"],
+        distiller=row["distiller"],
         words_score=row.get("words_score", 0.0),
         idents_score=row.get("idents_score", 0.0),
     )
-
-
-def _listed(values: Iterable[str]) -> str:
-    return ", ".join("'" + value.replace("'", "''") + "'" for value in sorted(values))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from vir_core.contract import (
+    EmbeddingStatus,
     Failure,
     HeldNote,
     Keep,
@@ -24,7 +25,7 @@ from vir_core.contract import (
     RunRequest,
     WrittenNote,
 )
-from vir_core.index import Index, IndexUnusable, bring_up_to_date
+from vir_core.index import Index, IndexUnusable, bring_up_to_date, keep_embedded
 from vir_core.ingest import keeping
 from vir_core.ingest.comparing import Comparer, after, keep_compared, plan_pairs, read_compared
 from vir_core.ingest.places import Places
@@ -73,6 +74,10 @@ OnProgress = Callable[[Progress], None]
 
 BATCH = 16
 GATE = "gate"
+
+EMBED_SECONDS = 30.0
+"""How long a run goes on embedding, newest notes first. The rest is found by its words, and embedded by the runs to come or by
+`index embed`: a first run must not keep a person waiting for what they did not ask for."""
 
 
 class VanishedNotes(Exception):
@@ -137,7 +142,8 @@ def run(request: RunRequest, progress: OnProgress | None = None) -> RunReply:
         _index(house, written, tell)
         if _compare(house, written):
             _index(house, written, tell)
-    return _reply(request, vault, sources, plan, started, written=written)
+        embedding = _embed(house, request, len(written.notes), tell)
+    return _reply(request, vault, sources, plan, started, written=written, embedding=embedding)
 
 
 def _choosing(vault: Vault, keep: Keep) -> Vault:
@@ -386,6 +392,24 @@ def _index(house: _House, done: _Written, tell: OnProgress) -> None:
         done.failed.append(Failure(path=str(house.vault.state), stage="index", message=why))
 
 
+def _embed(house: _House, request: RunRequest, wrote: int, tell: OnProgress) -> EmbeddingStatus | None:
+    if request.no_embed:
+        return None
+    vault = house.vault
+    done = keep_embedded(
+        vault,
+        Index(vault.state / "index"),
+        environ,
+        verb="run",
+        check=bool(wrote),
+        seconds=EMBED_SECONDS,
+        tell=lambda number, total: tell(Progress(stage="embed", done=number, total=total)),
+    )
+    if done is None:
+        return None
+    return EmbeddingStatus(model=done.model, embedded=done.embedded, waiting=done.waiting, why=done.why)
+
+
 def _compare(house: _House, done: _Written) -> bool:
     """Takes notes out of service that resemble what was rejected on another device, or after they were written. True when
     it did."""
@@ -434,6 +458,7 @@ def _reply(
     *,
     planned: Sequence[Candidate] = (),
     written: _Written | None = None,
+    embedding: EmbeddingStatus | None = None,
 ) -> RunReply:
     done = written or _Written()
     skipped = Counter(plan.skipped)
@@ -458,6 +483,7 @@ def _reply(
         bytes=sources.bytes + done.bytes,
         # Counting ten thousand copies takes as long as finding that nothing is new.
         archive=archive_status(vault) if request.dry_run or done.run else None,
+        embedding=embedding,
     )
 
 

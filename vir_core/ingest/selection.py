@@ -12,11 +12,9 @@ from vir_core.contract import KeptNote, RequestError, RunRequest
 from vir_core.ingest.named import find_session
 from vir_core.ingest.policy import Policy
 from vir_core.ingest.standing import TAKEN, gained, resting, session_key, waits, wanted
-from vir_core.memory import Memory, Observation, SessionState, Tombstones
+from vir_core.memory import Memory, Observation, SessionState, Tombstones, duration
 from vir_core.text import note_id
 from vir_core.transcripts import Lineage, Project, SessionFacts, Thread
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -45,14 +43,6 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     unchanged: int
     skipped: Mapping[str, int]
     waiting: tuple[Thread, ...] = ()
-
-
-def duration(text: str) -> timedelta:
-    """`30d`, `12h`, `2w`, `90m`, `45s`; a bare whole number is days. Raises `RequestError`."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "d")
-    if not (number.isascii() and number.isdigit()) or len(number) > 6:
-        raise RequestError(f"--since {text!r} is not a length of time.", "Write it like 30d, 12h or 2w.")
-    return timedelta(seconds=int(number) * _UNITS[unit])
 
 
 def _before(now: datetime, length: timedelta) -> datetime:

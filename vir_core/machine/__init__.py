@@ -23,6 +23,7 @@ from vir_core.machine.hashing import sha256
 from vir_core.machine.locks import Held, hold, holder_of, try_hold
 from vir_core.machine.ownrun import OWN_ENTRYPOINT, OWN_FIRST_LINE, OWN_SIGNATURE, OwnRun, is_own_prompt, own_run
 from vir_core.machine.paths import claude_projects_dirs, codex_home_dirs, state_home, user_home
+from vir_core.machine.process import private_streams, when_parent_dies
 from vir_core.machine.terminal import Terminal, open_terminal
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "make_dirs",
     "open_terminal",
     "own_run",
+    "private_streams",
     "read_bytes",
     "rename_no_replace",
     "sha256",
@@ -59,6 +61,7 @@ __all__ = [
     "sweep_leftovers",
     "try_hold",
     "user_home",
+    "when_parent_dies",
     "write_atomic",
     "write_once",
 ]

@@ -1,6 +1,6 @@
 """What the journal says about notes, sessions and runs, set against what lies on disk: the projection, derived trust, the
-gate that every answer passes, and the promises of file writes not yet kept. It decides what may be served; it finds, ranks
-and writes nothing."""
+gate that every answer passes, the promises of file writes not yet kept, and which questions were shown what. It decides what
+may be served; it finds, ranks and writes nothing of the vault."""
 
 from __future__ import annotations
 
@@ -46,7 +46,22 @@ from vir_core.memory.facts import (
 )
 from vir_core.memory.gate import ROW_BYTES, Gate, Row, build_gate, current_gate, load_gate
 from vir_core.memory.life import Life, entries_of
+from vir_core.memory.moments import day_since, duration, stamp_of
 from vir_core.memory.observe import Census, Observation, observe, take_census
+from vir_core.memory.scope import is_project_id, parse_scope, process_scope
+from vir_core.memory.shown import (
+    QUERIES,
+    Asked,
+    Shown,
+    asked_about,
+    can_record,
+    counted_shown,
+    erase_shown,
+    read_asked,
+    record_asked,
+    shown_counts,
+    shown_words,
+)
 from vir_core.memory.spool import Promise, Spool, is_of_one_file, keep
 from vir_core.memory.standing import Claim, Setting, Standing
 from vir_core.memory.statements import PLACES, Statement, bare, statements_of, values_of
@@ -57,11 +72,13 @@ from vir_core.memory.trust import PLAIN, SERVED, TrustFacts, counted, trust
 __all__ = [
     "PLACES",
     "PLAIN",
+    "QUERIES",
     "REVIEW_FIRST",
     "ROW_BYTES",
     "SERVED",
     "Adopted",
     "Approved",
+    "Asked",
     "AuthorityStartedOver",
     "Census",
     "Claim",
@@ -97,6 +114,7 @@ __all__ = [
     "SessionSettled",
     "SessionState",
     "Setting",
+    "Shown",
     "Span",
     "Spool",
     "Standing",
@@ -107,18 +125,32 @@ __all__ = [
     "TrustFacts",
     "Written",
     "actions",
+    "asked_about",
     "bare",
     "build_gate",
+    "can_record",
     "counted",
+    "counted_shown",
     "current_gate",
+    "day_since",
+    "duration",
     "entries_of",
+    "erase_shown",
     "is_day",
     "is_of_one_file",
+    "is_project_id",
     "keep",
     "likes_of",
     "load_gate",
     "memory_of",
     "observe",
+    "parse_scope",
+    "process_scope",
+    "read_asked",
+    "record_asked",
+    "shown_counts",
+    "shown_words",
+    "stamp_of",
     "statements_of",
     "take_census",
     "today",

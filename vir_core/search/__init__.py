@@ -5,6 +5,7 @@ was left out and why. Ranking is pure; the disk is reached only through what the
 from vir_core.search.answering import (
     Answer,
     Current,
+    Files,
     GateLookup,
     GateRow,
     Locate,
@@ -12,10 +13,13 @@ from vir_core.search.answering import (
     Reread,
     Shown,
     Source,
+    Wanted,
     answer,
 )
-from vir_core.search.query import query
+from vir_core.search.queries import queries
+from vir_core.search.query import query, recent, related
 from vir_core.search.ranking import Ranked, rank
+from vir_core.search.reader import keep_readers, warm_reader
 from vir_core.search.scan import Scan
 from vir_core.search.snippets import snippet
 from vir_core.search.terms import question_terms
@@ -23,6 +27,7 @@ from vir_core.search.terms import question_terms
 __all__ = [
     "Answer",
     "Current",
+    "Files",
     "GateLookup",
     "GateRow",
     "Locate",
@@ -32,9 +37,15 @@ __all__ = [
     "Scan",
     "Shown",
     "Source",
+    "Wanted",
     "answer",
+    "keep_readers",
+    "queries",
     "query",
     "question_terms",
     "rank",
+    "recent",
+    "related",
     "snippet",
+    "warm_reader",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import log
 
 import msgspec
 
-from vir_core.index import FREQUENCY_CAP, Found, Match, Passage, Terms, ident_terms, tokens
+from vir_core.index import FREQUENCY_CAP, Found, Kind, Match, Passage, Terms, tokens
+from vir_core.text import identifier_tokens
 
 _K1 = 1.2
 _B = 0.75
@@ -23,9 +24,19 @@ class Scan:
         self._passages = list(passages)
 
     def search(
-        self, terms: Terms, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = ()
+        self,
+        terms: Terms,
+        limit: int,
+        *,
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        notes: Collection[str] = (),
+        since: str = "",
+        meanwhile: Callable[[], None] | None = None,
     ) -> Found:
         """As `Index.search`; raises nothing."""
+        if meanwhile:
+            meanwhile()
         words = self._column(_stems(terms.words), _WordsColumn(self._passages))
         idents = self._column({term: term for term in terms.idents}, _IdentsColumn(self._passages))
         frequency: dict[str, int] = {}
@@ -35,7 +46,7 @@ class Scan:
         allowed = {
             number
             for number, passage in enumerate(self._passages)
-            if (not categories or passage.category in categories) and (not projects or passage.project in projects)
+            if _fits(passage, categories=categories, projects=projects, notes=notes, since=since)
         }
         tops = [_top(scores[0], allowed, limit) for scores in (words, idents)]
         matches = [
@@ -48,6 +59,40 @@ class Scan:
             passages=len(self._passages),
             complete=all(len(top) < limit for top in tops),
         )
+
+    def by_key(self, keys: Collection[str]) -> dict[str, Match]:
+        """As `Index.by_key`."""
+        return {passage.key: _match(passage, 0.0, 0.0) for passage in self._passages if passage.key in keys}
+
+    def passages(
+        self,
+        *,
+        notes: Collection[str] = (),
+        blocks: Collection[str] = (),
+        kinds: Collection[Kind] = (),
+        categories: Collection[str] = (),
+        projects: Collection[str] = (),
+        since: str = "",
+    ) -> tuple[Match, ...]:
+        """As `Index.passages`."""
+        return tuple(
+            _match(passage, 0.0, 0.0)
+            for passage in self._passages
+            if _fits(passage, categories=categories, projects=projects, notes=notes, since=since)
+            and (not blocks or passage.block in blocks)
+            and (not kinds or passage.kind in kinds)
+        )
+
+    def newest(
+        self, limit: int, *, categories: Collection[str] = (), projects: Collection[str] = (), since: str = ""
+    ) -> tuple[str, ...]:
+        """As `Index.newest`."""
+        dates = {
+            passage.note: passage.date
+            for passage in self._passages
+            if _fits(passage, categories=categories, projects=projects, notes=(), since=since)
+        }
+        return tuple(sorted(dates, key=lambda note: (dates[note], note), reverse=True)[:limit])
 
     def _column(
         self, terms: dict[str, str], column: _WordsColumn | _IdentsColumn
@@ -96,11 +141,22 @@ class _IdentsColumn:
     def counted(self, terms: dict[str, str]) -> dict[int, tuple[Counter[str], int]]:
         counted: dict[int, tuple[Counter[str], int]] = {}
         for number, passage in enumerate(self._passages):
-            cut = passage.ident.split() or ident_terms(f"{passage.title}\n{passage.text}")
+            cut = passage.ident.split() or identifier_tokens(f"{passage.title}\n{passage.text}")
             counts = Counter(token for token in cut if token in terms)
             if counts:
                 counted[number] = counts, len(cut)
         return counted
+
+
+def _fits(
+    passage: Passage, *, categories: Collection[str], projects: Collection[str], notes: Collection[str], since: str
+) -> bool:
+    return (
+        (not categories or passage.category in categories)
+        and (not projects or passage.project in projects)
+        and (not notes or passage.note in notes)
+        and passage.date >= since
+    )
 
 
 def _stems(words: Iterable[str]) -> dict[str, str]:

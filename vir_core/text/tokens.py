@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from vir_core.text.lazy import lazy_pattern
 
 LONGEST = 128
 """Characters. A longer run of letters and digits (base64, minified code) is no term and has no parts."""
+
+_REMEMBERED = 64
+"""Characters of a run whose terms are kept."""
 
 # Han, kana, bopomofo, hangul, Thai, Lao, Khmer, Myanmar. After NFKC, so half-width kana need no range.
 _UNSPACED = (
@@ -35,6 +38,13 @@ def identifier_tokens(text: str) -> list[str]:
     written without spaces give overlapping pairs of characters, a lone character itself. Plain words give nothing: the
     stemmed column has them.
     """
+    if text.isascii():
+        # A vault is written in few words, so what each gives is remembered; a run nobody could read is not worth it.
+        return [
+            term
+            for run in _ASCII_RUN.findall(text)
+            for term in (_known(run, False) if len(run) <= _REMEMBERED else _identifier(run, False))
+        ]
     return list(_tokens(text, plain=False))
 
 
@@ -69,14 +79,17 @@ def _pairs(run: str) -> Iterator[str]:
         yield run[at : at + 2]
 
 
-def _identifier(run: str, plain: bool) -> Iterator[str]:
+@lru_cache(maxsize=1 << 15)
+def _known(run: str, plain: bool) -> tuple[str, ...]:
+    return _identifier(run, plain)
+
+
+def _identifier(run: str, plain: bool) -> tuple[str, ...]:
     whole = _trimmed(run)
     if not whole:
-        return
+        return ()
     if whole.isalnum() and len(_humps(whole)) < 2:
-        if plain and len(whole) > 1:
-            yield whole.casefold()
-        return
+        return (whole.casefold(),) if plain and len(whole) > 1 else ()
     terms: dict[str, None] = {}
     if len(whole) <= LONGEST:
         terms[whole.casefold()] = None
@@ -91,7 +104,7 @@ def _identifier(run: str, plain: bool) -> Iterator[str]:
                 _add(terms, name)
                 for part in _humps(name):
                     _add(terms, part)
-    yield from terms
+    return tuple(terms)
 
 
 def _add(terms: dict[str, None], term: str) -> None:

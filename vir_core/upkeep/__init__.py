@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vir_core.upkeep.init import InitRefused, init
     from vir_core.upkeep.journal import journal
     from vir_core.upkeep.runs import runs
+    from vir_core.upkeep.searchindex import index
     from vir_core.upkeep.uninstall import uninstall
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "doctor",
     "forget",
     "history",
+    "index",
     "init",
     "journal",
     "runs",
@@ -33,6 +35,7 @@ _HOME = {name: name for name in ("doctor", "history", "init", "journal", "runs",
     "forget": "forgetting",
     "InitRefused": "init",
     "destroy": "destroying",
+    "index": "searchindex",
 }
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from vir_core.contract import ForgottenPlace
 from vir_core.journal import Texts
 from vir_core.machine import ANYTHING, MachineError, StorageError, read_bytes, write_atomic
-from vir_core.memory import ForgottenState, Memory, Spool
+from vir_core.memory import ForgottenState, Memory, Spool, asked_about, erase_shown, read_asked
 from vir_core.text import note_id
 from vir_core.vault import SEEN, STORE, Seen, Vault, is_note_id, parse
 
@@ -92,7 +92,7 @@ def destroy(vault: Vault, memory: Memory, seen: Seen) -> list[ForgottenPlace]:
             for digest in target.texts:
                 texts.remove(digest)
         elif place.kind == "questions":
-            _erase_asked(vault, target)
+            erase_shown(vault.state, target.notes)
         else:
             _remove(vault.root / place.path)
     for place in find_caches(vault):
@@ -141,22 +141,8 @@ def _copy(vault: Vault, key: str) -> Path:
 
 
 def _asked(vault: Vault, target: Target) -> int:
-    """How many remembered questions found one of the notes."""
-    return sum(any(note in line for note in target.notes) for line in _question_lines(vault))
-
-
-def _erase_asked(vault: Vault, target: Target) -> None:
-    kept = [line for line in _question_lines(vault) if not any(note in line for note in target.notes)]
-    path = vault.state / "queries.jsonl"
-    write_atomic(path, "".join(line + "\n" for line in kept).encode(), expected=ANYTHING, private=True)
-
-
-def _question_lines(vault: Vault) -> list[str]:
-    try:
-        content = read_bytes(vault.state / "queries.jsonl")
-    except (FileNotFoundError, MachineError):
-        return []
-    return [line for line in content.decode("utf-8", "replace").splitlines() if line]
+    """How many remembered questions were about one of the notes."""
+    return sum(asked_about(asked, target.notes) for asked in read_asked(vault.state))
 
 
 def _remove(path: Path) -> None:

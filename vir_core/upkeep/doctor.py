@@ -27,7 +27,17 @@ from vir_core.contract import Source as SourceName
 from vir_core.index import Index, passage_count
 from vir_core.journal import Journal, Texts
 from vir_core.machine import claude_projects_dirs, codex_home_dirs
-from vir_core.memory import Census, Gate, Spool, counted, current_gate, memory_of, take_census
+from vir_core.memory import (
+    QUERIES,
+    Census,
+    Gate,
+    Spool,
+    can_record,
+    counted,
+    current_gate,
+    memory_of,
+    take_census,
+)
 from vir_core.transcripts import Found, find
 from vir_core.upkeep.copies import archive_status
 from vir_core.upkeep.passes import LastPass, load_pass
@@ -117,6 +127,13 @@ def _vault_problems(look: Look) -> Iterator[Problem]:
             what="The next question takes longer.",
             why=f"The search index is {look.index.state}.",
             fix="Nothing to do: it is made anew when you ask something.",
+        )
+    state = look.vault.readable_state() if look.vault is not None and look.vault.config.queries else None
+    if state is not None and not can_record(state):
+        yield Problem(
+            what="Questions are answered and not recorded, so vir cannot say which notes were shown to whom.",
+            why=f"{state / QUERIES} cannot be written.",
+            fix="Check its permissions, or write `queries: off` into vir/store/config.yaml.",
         )
     if look.seen is not None:
         for path, why in look.seen.problems:

@@ -25,6 +25,7 @@ _LINE = lazy_pattern(
         [ ]*(?:\#.*)?\Z""",
     re.VERBOSE,
 )
+_OFF = frozenset({"off", "no", "false"})
 _HEAD = """\
 # vir recognises the folder above this file by the line "vir:". Keep this file beside the notes.
 """
@@ -37,15 +38,17 @@ class ConfigError(VaultError):
 class Config(Struct, frozen=True, kw_only=True):
     """`id` is the vault id. `folder` is where vir's folder lies below the vault root, with `/`; it keeps the root derivable
     when the vault moves and Obsidian has never opened it. `archive` says whether scrubbed copies of sessions are kept on
-    the machines that read them: off, 1y or forever, empty while nobody was asked. `prefix` stands before our property names. `base` says that the
-    Bases view was written once. `was` are the ids this vault had before it was made a vault of its own; history under
-    them is still its history. `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
+    the machines that read them: off, 1y or forever, empty while nobody was asked. `prefix` stands before our property
+    names. `base` says that the Bases view was written once. `queries` says whether questions are recorded on this machine.
+    `was` are the ids this vault had before it was made a vault of its own; history under them is still its history.
+    `embedder` says what turns text into vectors (empty: what comes along), `embedder_url` where a
     service for it is."""
 
     id: str
     folder: str = "vir"
     prefix: str = ""
     base: bool = False
+    queries: bool = True
     archive: str = ""
     was: tuple[str, ...] = ()
     embedder: str = ""
@@ -85,6 +88,7 @@ def parse_config(content: bytes, path: Path) -> Config:
         folder=_folder(keys.get("folder", "")) or "vir",
         prefix=keys.get("prefix", ""),
         base=keys.get("base", "") == "written",
+        queries=keys.get("queries", "").casefold() not in _OFF,
         archive=word if (word := keys.get("archive", "")) in ARCHIVE else "",
         was=tuple(word for word in keys.get("was", "").split() if _VAULT_ID.match(word)),
         embedder=keys.get("embedder", "").strip(),
@@ -120,6 +124,7 @@ def _keys(config: Config) -> dict[str, str]:
         "folder": config.folder,
         "prefix": config.prefix,
         "base": "written" if config.base else "",
+        "queries": "" if config.queries else "off",
         "archive": config.archive,
         "was": " ".join(config.was),
         "embedder": config.embedder,
@@ -171,8 +176,8 @@ def _slow(text: str) -> dict[str, str]:
         return {}
     keys: dict[str, str] = {}
     for key, value in loaded.items():  # pyright: ignore[reportUnknownVariableType]
-        if isinstance(key, str) and isinstance(value, str | list):
-            keys[key] = value if isinstance(value, str) else " ".join(str(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if isinstance(key, str) and isinstance(value, str | bool | list):
+            keys[key] = str(value) if isinstance(value, str | bool) else " ".join(str(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return keys
 
 

@@ -242,6 +242,8 @@ _BLOCK = lazy_pattern(r"(?:^|[ \t])\^(l[0-9a-f]{11})[ \t]*\Z")
 _MARK = lazy_pattern(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|\Z)(?:\[.\][ \t]+)?|>[ \t]?)*")
 _ITEM = lazy_pattern(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|\Z)")
 _BOLD = lazy_pattern(r"(?:\*\*|__)(?=\S)(.+?)(?<=\S)(?:\*\*|__)(?:[ \t]+|\Z)", re.DOTALL)
+_FENCES = frozenset("`~")
+_UNDERLINES = frozenset("=-")
 _OWN_CALLOUTS = {_ABOUT.casefold(), _EVIDENCE.casefold()}
 
 
@@ -306,15 +308,17 @@ def _read_body(text: str, above: int) -> tuple[dict[str, str], tuple[ParsedLesso
     rest: list[str] = []
     current, level, fence, skipping = rest, 7, "", False
     for at, line in enumerate(lines):
-        if skipping and line.lstrip().startswith(">"):
+        # Its first letter rules most of these patterns out; an index reads every line of a vault.
+        first = line.lstrip()[:1]
+        if skipping and first == ">":
             rest.append("")
             continue
         skipping = False
         if fence:
             fence = "" if line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence
-        elif opened := _FENCE.match(line):
+        elif first in _FENCES and (opened := _FENCE.match(line)):
             fence = opened[1]
-        elif (callout := _CALLOUT.match(line)) and callout[1].casefold() in _OWN_CALLOUTS:
+        elif first == ">" and (callout := _CALLOUT.match(line)) and callout[1].casefold() in _OWN_CALLOUTS:
             skipping = True
             continue
         elif found := _heading(lines, at):
@@ -326,7 +330,7 @@ def _read_body(text: str, above: int) -> tuple[dict[str, str], tuple[ParsedLesso
                 continue
             if found[0] <= level:
                 current, level = rest, 7
-        elif at and _UNDERLINE.match(line) and _heading(lines, at - 1):
+        elif at and first in _UNDERLINES and _UNDERLINE.match(line) and _heading(lines, at - 1):
             continue
         current.append(line)
     lessons = [lesson for block in _blocks(lines, above) if (lesson := _parsed_lesson(block))]
@@ -340,10 +344,11 @@ def _read_body(text: str, above: int) -> tuple[dict[str, str], tuple[ParsedLesso
 def _heading(lines: list[str], at: int) -> tuple[int, str] | None:
     """(level, folded text) of the heading that begins on this line, `#` or underlined."""
     line = lines[at]
-    found = _HEADING.match(line)
+    found = _HEADING.match(line) if "#" in line else None
     if found:
         return len(found[1]), _folded(found[2] or "")
-    if at + 1 < len(lines) and _folded(line) in _SECTIONS and (under := _UNDERLINE.match(lines[at + 1])):
+    under = _UNDERLINE.match(lines[at + 1]) if at + 1 < len(lines) and lines[at + 1] else None
+    if under and _folded(line) in _SECTIONS:
         return (1 if under[1][0] == "=" else 2), _folded(line)
     return None
 
@@ -367,26 +372,27 @@ def _blocks(lines: list[str], above: int) -> Iterable[_Block]:
             last, block = block, None
 
     for at, line in enumerate(lines):
-        if skipping and line.lstrip().startswith(">"):
+        first = line.lstrip()[:1]
+        if skipping and first == ">":
             continue
         skipping = False
         if fence:
             fence = "" if line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence
             continue
-        if opened := _FENCE.match(line):
+        if first in _FENCES and (opened := _FENCE.match(line)):
             fence = opened[1]
             close()
             continue
-        if (callout := _CALLOUT.match(line)) and callout[1].casefold() in _OWN_CALLOUTS:
+        if first == ">" and (callout := _CALLOUT.match(line)) and callout[1].casefold() in _OWN_CALLOUTS:
             close()
             skipping = True
             continue
-        if not line.strip() or _HEADING.match(line):
+        if not first or (first == "#" and _HEADING.match(line)):
             close()
             continue
-        if _ITEM.match(line):
+        if not first.isalpha() and _ITEM.match(line):
             close()
-        found = _BLOCK.search(line)
+        found = _BLOCK.search(line) if "^" in line else None
         kept = line[: found.start()] if found else line
         if found and not kept.strip(" \t>"):
             owner = block or last
@@ -406,6 +412,8 @@ def _blocks(lines: list[str], above: int) -> Iterable[_Block]:
 
 
 def _mark_end(line: str) -> int:
+    if line[:1].isalpha():
+        return 0
     found = _MARK.match(line)
     return found.end() if found else 0
 
@@ -439,7 +447,7 @@ def plain(markdown: str) -> str:
     """The words of a piece of note markdown on one line: marks, links' targets, escapes and block ids gone."""
     paragraphs: list[list[str]] = [[]]
     for line in markdown.replace("\r\n", "\n").split("\n"):
-        kept = _BLOCK.sub("", line)
+        kept = _BLOCK.sub("", line) if "^" in line else line
         end = _mark_end(kept)
         if end or not kept.strip():
             paragraphs.append([])
@@ -450,6 +458,8 @@ def plain(markdown: str) -> str:
 def _plain_paragraph(text: str) -> str:
     if len(text) > _LONG:
         return _unescaped(text)
+    if "`" not in text:
+        return _plain_inline(text)
     out: list[str] = []
     at = 0
     for span in _CODE.finditer(text):
@@ -461,11 +471,16 @@ def _plain_paragraph(text: str) -> str:
 
 
 def _plain_inline(text: str) -> str:
-    text = _WIKILINK.sub(r"\1", text)
-    text = _MDLINK.sub(r"\1", text)
-    text = _AUTOLINK.sub(r"\1", text)
-    text = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text))
-    return _unescaped(_UNDERSCORE.sub(r"\2", text))
+    # Each pattern is tried only where its first letter stands: a vault is mostly plain words, and an index reads all of it.
+    if "[" in text:
+        text = _MDLINK.sub(r"\1", _WIKILINK.sub(r"\1", text))
+    if "<" in text:
+        text = _AUTOLINK.sub(r"\1", text)
+    if "*" in text or "~~" in text or "==" in text:
+        text = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text))
+    if "_" in text:
+        text = _UNDERSCORE.sub(r"\2", text)
+    return _unescaped(text)
 
 
 def _unescaped(text: str) -> str:
@@ -473,4 +488,4 @@ def _unescaped(text: str) -> str:
         from html import unescape
 
         text = _ENTITY.sub(lambda found: unescape(found[0]), text)
-    return _ESCAPED.sub(r"\1", text)
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct
 
-from vir_core.contract import VERBS, Progress, Reply, Request
+from vir_core.contract import VERBS, Progress, Reply, Request, RequestError
 
 OnProgress = Callable[[Progress], None]
 
@@ -27,7 +28,8 @@ class Verb(Struct, frozen=True, kw_only=True):
     words after a first word go to (`runs undo ID` is `runs --undo ID`); `action` names the field that the first word itself
     goes to, and the one for the words after it. Fields in `unflagged` come only with a request on stdin. A verb that `asks`
     is called with `ask=` too, a terminal with a person at it. `heavy` lists what the verb may load of the packages that cost
-    a tenth of a second or more."""
+    a tenth of a second or more. `scoped` verbs keep to the projects that `VIR_SCOPE` names; any other is refused in a
+    process that has a scope."""
 
     name: str
     summary: str
@@ -41,6 +43,7 @@ class Verb(Struct, frozen=True, kw_only=True):
     progresses: bool = False
     hidden: bool = False
     heavy: frozenset[str] = frozenset()
+    scoped: bool = False
     example: str = ""
 
     @property
@@ -52,6 +55,11 @@ class Verb(Struct, frozen=True, kw_only=True):
         return VERBS[self.name][1]
 
     def run(self, request: Request, progress: OnProgress | None = None, ask: Asking | None = None) -> Reply:
+        if not self.scoped and (words := os.environ.get("VIR_SCOPE", "").strip()):
+            raise RequestError(
+                f"`{self.name}` reaches every project, and this process may read only {words}.",
+                "Run it without VIR_SCOPE (and without --scope).",
+            )
         module, _, function = self.handler.partition(":")
         handler: Callable[..., Any] = getattr(importlib.import_module(module), function)
         if self.asks:
@@ -64,6 +72,19 @@ _CLAUDE = (
     "folder of Claude Code transcripts, may be repeated (default: $CLAUDE_CONFIG_DIR/projects or ~/.claude/projects)"
 )
 _CODEX = "folder of Codex transcripts, may be repeated (default: $CODEX_HOME/sessions or ~/.codex/sessions)"
+
+_ASKING = {
+    "vault": _VAULT,
+    "limit": "at most this many answers",
+    "category": "only pattern, gotcha, decision or tool; may be repeated",
+    "project": "only this project (name or id), may be repeated",
+    "trust": "only notes that are unreviewed, verified (you approved them) or edited (since); may be repeated",
+    "since": "only sessions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
+    "full": "the whole text of each note, as far as the budget goes",
+    "budget": "at most about this many tokens, 0 for no bound",
+    "caller": "which session asks, such as claude:ID, for `vir_core queries` (default: what the agent says of itself)",
+}
+"""What every verb that finds notes takes."""
 
 TABLE: dict[str, Verb] = {
     verb.name: verb
@@ -97,10 +118,13 @@ TABLE: dict[str, Verb] = {
                 "session": "only this session (id, the beginning of one, key or file), also when it was settled before; may be repeated",
                 "dry_run": "write nothing, say what would be read",
                 "accept_removed": "many notes are gone because you deleted them: go on",
+                "no_embed": "leave the new notes to be found by their words for now (faster)",
                 "archive": "from now on keep a copy of each session read, without secrets, for a year or for ever; or none",
             },
             progresses=True,
-            heavy=frozenset({"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy"}),
+            heavy=frozenset(
+                {"lancedb", "pyarrow", "markdown_it", "ruamel", "kingfisher_sdk", "regex", "numpy", "onnxruntime"}
+            ),
             example="vir_core run --vault ~/Notes --since 30d",
         ),
         Verb(
@@ -148,14 +172,43 @@ TABLE: dict[str, Verb] = {
             handler="vir_core.search:query",
             flags={
                 "text": "what to look for, in your own words",
-                "vault": _VAULT,
-                "limit": "at most this many answers",
-                "category": "only pattern, gotcha, decision or tool; may be repeated",
-                "project": "only this project (name or id), may be repeated",
+                **_ASKING,
             },
             positional="text",
-            heavy=frozenset({"lancedb", "pyarrow"}),
+            scoped=True,
+            heavy=frozenset({"lancedb", "pyarrow", "numpy"}),
             example='vir_core query "why did the migration deadlock" --vault ~/Notes',
+        ),
+        Verb(
+            name="related",
+            summary="find notes that speak of the same as one",
+            handler="vir_core.search:related",
+            flags={"id": "the vir_id of a note", **_ASKING},
+            positional="id",
+            scoped=True,
+            heavy=frozenset({"lancedb", "pyarrow"}),
+            example="vir_core related n95535f35c3f77d3 --vault ~/Notes",
+        ),
+        Verb(
+            name="recent",
+            summary="list the latest notes",
+            handler="vir_core.search:recent",
+            flags=_ASKING,
+            scoped=True,
+            heavy=frozenset({"lancedb", "pyarrow"}),
+            example="vir_core recent --project api-server --since 2w",
+        ),
+        Verb(
+            name="queries",
+            summary="tell which questions were asked here, which notes they were shown, and what was never found",
+            handler="vir_core.search:queries",
+            flags={
+                "vault": _VAULT,
+                "note": "only the questions that were shown this note, and who asked them",
+                "since": "only questions of the last 30d, 12h, 2w …, or since a day such as 2026-11-03",
+                "limit": "at most this many of each",
+            },
+            example="vir_core queries --note n95535f35c3f77d3",
         ),
         Verb(
             name="flag",
@@ -207,6 +260,19 @@ TABLE: dict[str, Verb] = {
             handler="vir_core.upkeep:doctor",
             flags={"vault": _VAULT, "claude_dir": _CLAUDE, "codex_dir": _CODEX},
             example="vir_core doctor --vault ~/Notes",
+        ),
+        Verb(
+            name="index",
+            summary="see how the search index stands, make it anew, or finish what notes mean: status, rebuild, embed",
+            handler="vir_core.upkeep:index",
+            flags={
+                "action": "status (only looks), rebuild (from the notes), embed (vectors for every note that has none)",
+                "vault": _VAULT,
+            },
+            positional="action",
+            progresses=True,
+            heavy=frozenset({"lancedb", "pyarrow", "numpy", "onnxruntime", "markdown_it", "ruamel", "regex"}),
+            example="vir_core index status --vault ~/Notes",
         ),
         Verb(
             name="history",

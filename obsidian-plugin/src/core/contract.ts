@@ -18,6 +18,8 @@ export type Reason = '' | 'duplicate-of' | 'not-useful' | 'out-of-date' | 'priva
 
 export type ReviewAction = 'adopt' | 'approve' | 'commit' | 'confirm' | 'enroll' | 'expire' | 'policy' | 'prepare' | 'queue' | 'reject' | 'restore' | 'revoke' | 'show' | 'start-over' | 'strike' | 'supersede' | 'undo';
 
+export type ServedTrust = 'edited' | 'unreviewed' | 'verified';
+
 export type Source = 'claude' | 'codex';
 
 export type State = 'Approved' | 'Needs another look' | 'New' | 'Put away' | 'Rejected';
@@ -54,6 +56,12 @@ export interface HistoryRequest {
 	readonly vault?: string;
 }
 
+/** `status` only looks; `rebuild` makes the search index from the notes; `embed` gives a vector to every passage that has none. */
+export interface IndexRequest {
+	readonly action: 'embed' | 'rebuild' | 'status';
+	readonly vault?: string;
+}
+
 /** An empty `vault` means `$VIR_VAULT`; unlike other verbs this one looks nowhere else. */
 export interface InitRequest {
 	readonly vault?: string;
@@ -82,12 +90,53 @@ export interface ProjectsRequest {
 	readonly give?: readonly string[];
 }
 
+/** `note` asks which questions were shown that note; `since` is a day or a duration before now; `limit` bounds each list. */
+export interface QueriesRequest {
+	readonly vault?: string;
+	readonly note?: string;
+	readonly since?: string;
+	readonly limit?: number;
+}
+
+/** `text` may be the id of a note or of a lesson. */
 export interface QueryRequest {
-	readonly text: string;
 	readonly vault?: string;
 	readonly limit?: number;
 	readonly category?: readonly Category[];
 	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+	readonly text: string;
+}
+
+/** The latest notes. */
+export interface RecentRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+}
+
+/** `id` is a note's. */
+export interface RelatedRequest {
+	readonly vault?: string;
+	readonly limit?: number;
+	readonly category?: readonly Category[];
+	readonly project?: readonly string[];
+	readonly trust?: readonly ServedTrust[];
+	readonly since?: string;
+	readonly full?: boolean;
+	readonly budget?: number;
+	readonly caller?: string;
+	readonly id: string;
 }
 
 /** `action` says what; `id` on what: notes, `NOTE#LESSON` to strike, a key to confirm or revoke, `NAME=VALUE` for a policy. `reason`, `of`, `lesson` and `why` belong to a reject, `by` and `from` to supersede, `on` to expire (dates), `lost_since` to revoke. `verb` is what `prepare` prepares, to be signed with `key` (its id; empty: this device's); `commit` takes the `items` that prepare returned and the `signature` over their bytes, base64. */
@@ -111,7 +160,7 @@ export interface ReviewRequest {
 	readonly signature?: string;
 }
 
-/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read. */
+/** `since` is a duration before now by session end (`30d`, `12h`, bare number = days); `session` takes ids or keys; `accept_removed` says that notes which vanished together were deleted on purpose; `archive` says from now on whether to keep scrubbed copies of the sessions that are read; `no_embed` leaves new notes to be found by their words alone for now. */
 export interface RunRequest {
 	readonly vault?: string;
 	readonly claude_dir?: readonly string[];
@@ -124,6 +173,7 @@ export interface RunRequest {
 	readonly dry_run?: boolean;
 	readonly accept_removed?: boolean;
 	readonly archive?: Keep;
+	readonly no_embed?: boolean;
 }
 
 /** `undo` names a run to take back; empty lists the runs. */
@@ -167,6 +217,19 @@ export interface AroundTurn {
 	readonly text: string;
 }
 
+/** One question that was answered. `verb` is query, related or recent, `surface` where it came in; `session`, `agent` and `where` (a project's name) are empty where nobody said; `notes` are those shown, best first. */
+export interface AskedQuestion {
+	readonly at: string;
+	readonly verb: string;
+	readonly surface: string;
+	readonly text: string;
+	readonly session: string;
+	readonly agent: string;
+	readonly where: string;
+	readonly notes: readonly string[];
+	readonly withheld: number;
+}
+
 export interface DoctorReply {
 	readonly contract: number;
 	readonly version: string;
@@ -178,6 +241,14 @@ export interface DoctorReply {
 	readonly last_run: string | null;
 	readonly problems: readonly Problem[];
 	readonly archive: ArchiveStatus | null;
+}
+
+/** How notes are found by meaning. `model` made the vectors; `waiting` passages have none yet and are found by their words; `why` says what stood in the way, when it was not time alone. */
+export interface EmbeddingStatus {
+	readonly model: string;
+	readonly embedded: number;
+	readonly waiting: number;
+	readonly why: string | null;
 }
 
 export interface ErrorReply {
@@ -289,7 +360,7 @@ export interface HistoryReply {
 	readonly entries: readonly HistoryEntry[];
 }
 
-/** `score` orders within one reply only; `block` is the lesson's block id, or empty for a section. */
+/** `score` orders within one reply only; `block` is the lesson's block id, or empty for a section. `text` is the note's own words, where they were asked for and fit. */
 export interface Hit {
 	readonly id: string;
 	readonly type: string;
@@ -303,6 +374,8 @@ export interface Hit {
 	readonly confidence: number;
 	readonly snippet: string;
 	readonly block: string;
+	readonly text: string;
+	readonly why: Why | null;
 }
 
 /** Something that keeps a note out of service. `id` is what a restore names; `like` the note it resembles. */
@@ -314,6 +387,20 @@ export interface HoldInfo {
 	readonly why: string;
 	readonly like: string;
 	readonly from: string;
+}
+
+/** `state` is ready, missing, stale or unreadable, and `was` what it was before. `bytes` is on disk, vectors included; `embedding` is null where the vault's settings say that meaning is not used. */
+export interface IndexReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly action: string;
+	readonly state: string;
+	readonly was: string;
+	readonly passages: number;
+	readonly bytes: number;
+	readonly embedding: EmbeddingStatus | null;
+	readonly seconds: number;
 }
 
 /** `state` is ready, missing, stale or unreadable. */
@@ -513,7 +600,22 @@ export interface ProjectsReply {
 	readonly failed: readonly Failure[];
 }
 
-/** `excluded` counts what was found and withheld, by reason; `took_ms` is measured inside the process. */
+/** `recorded` is whether questions are recorded now; `since` is when the record begins. `questions` counts all, `silent` how many of the notes that may be shown never were. */
+export interface QueriesReply {
+	readonly contract: number;
+	readonly vault: string;
+	readonly folder: string;
+	readonly recorded: boolean;
+	readonly since: string;
+	readonly questions: number;
+	readonly asked: readonly AskedQuestion[];
+	readonly unanswered: readonly Unanswered[];
+	readonly shown: readonly ShownNote[];
+	readonly silent: number;
+	readonly never: readonly ShownNote[];
+}
+
+/** `excluded` counts what was found and withheld, by reason; `truncated` counts hits that the budget shortened or left out; `took_ms` is measured inside the process. */
 export interface QueryReply {
 	readonly contract: number;
 	readonly vault: string;
@@ -522,6 +624,7 @@ export interface QueryReply {
 	readonly method: string;
 	readonly degraded: string | null;
 	readonly excluded: Readonly<Record<string, number>>;
+	readonly truncated: number;
 	readonly took_ms: number;
 }
 
@@ -600,6 +703,7 @@ export interface RunReply {
 	readonly seconds: number;
 	readonly bytes: number;
 	readonly archive: ArchiveStatus | null;
+	readonly embedding: EmbeddingStatus | null;
 }
 
 export interface RunsReply {
@@ -648,6 +752,16 @@ export interface SessionsReply {
 	readonly explained: Explained | null;
 }
 
+/** A note and how often answers held it; `words` says it in words. Never: `times` is 0. */
+export interface ShownNote {
+	readonly id: string;
+	readonly title: string;
+	readonly times: number;
+	readonly last: string;
+	readonly where: string;
+	readonly words: string;
+}
+
 export interface SimilarNote {
 	readonly id: string;
 	readonly title: string;
@@ -676,6 +790,13 @@ export interface SourceStatus {
 	readonly days_left: number | null;
 }
 
+/** A question that found nothing, asked `times` times, `last` at (UTC). */
+export interface Unanswered {
+	readonly text: string;
+	readonly times: number;
+	readonly last: string;
+}
+
 export interface UninstallReply {
 	readonly contract: number;
 	readonly items: readonly OutsideItem[];
@@ -692,6 +813,16 @@ export interface VaultStatus {
 	readonly waiting: number;
 	readonly copies: number;
 	readonly broken: number;
+}
+
+/** Why a note was found. `words_rank` and `meaning_rank` are its places among what was found by words and by meaning, from 1, 0 for not found that way. `coverage` is the share of the question's weight that its words cover, `cosine` how near it is in meaning (null: not compared), `terms` the question's words that it holds, `priors` what counted before any question. */
+export interface Why {
+	readonly words_rank: number;
+	readonly meaning_rank: number;
+	readonly coverage: number;
+	readonly cosine: number | null;
+	readonly terms: readonly string[];
+	readonly priors: Readonly<Record<string, number>>;
 }
 
 /** `kind` is for programs, `message` says what happened, `hint` says what to do. */
@@ -718,10 +849,14 @@ export interface Requests {
 	readonly flag: FlagRequest;
 	readonly forget: ForgetRequest;
 	readonly history: HistoryRequest;
+	readonly index: IndexRequest;
 	readonly init: InitRequest;
 	readonly journal: JournalRequest;
 	readonly projects: ProjectsRequest;
+	readonly queries: QueriesRequest;
 	readonly query: QueryRequest;
+	readonly recent: RecentRequest;
+	readonly related: RelatedRequest;
 	readonly review: ReviewRequest;
 	readonly run: RunRequest;
 	readonly runs: RunsRequest;
@@ -735,10 +870,14 @@ export interface Replies {
 	readonly flag: FlagReply;
 	readonly forget: ForgetReply;
 	readonly history: HistoryReply;
+	readonly index: IndexReply;
 	readonly init: InitReply;
 	readonly journal: JournalReply;
 	readonly projects: ProjectsReply;
+	readonly queries: QueriesReply;
 	readonly query: QueryReply;
+	readonly recent: QueryReply;
+	readonly related: QueryReply;
 	readonly review: ReviewReply;
 	readonly run: RunReply;
 	readonly runs: RunsReply;
@@ -776,6 +915,17 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		at: { shape: { is: 'string' } },
 		text: { shape: { is: 'string' } },
 	},
+	AskedQuestion: {
+		at: { shape: { is: 'string' } },
+		verb: { shape: { is: 'string' } },
+		surface: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' } },
+		session: { shape: { is: 'string' } },
+		agent: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		notes: { shape: { is: 'list', of: { is: 'string' } } },
+		withheld: { shape: { is: 'integer' } },
+	},
 	DoctorReply: {
 		contract: { shape: { is: 'integer' } },
 		version: { shape: { is: 'string' } },
@@ -787,6 +937,12 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		last_run: { shape: { is: 'nullable', of: { is: 'string' } } },
 		problems: { shape: { is: 'list', of: { is: 'struct', name: 'Problem' } } },
 		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
+	},
+	EmbeddingStatus: {
+		model: { shape: { is: 'string' } },
+		embedded: { shape: { is: 'integer' }, or: 0 },
+		waiting: { shape: { is: 'integer' }, or: 0 },
+		why: { shape: { is: 'nullable', of: { is: 'string' } }, or: null },
 	},
 	ErrorReply: {
 		error: { shape: { is: 'struct', name: 'WireError' } },
@@ -891,6 +1047,8 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		confidence: { shape: { is: 'number' } },
 		snippet: { shape: { is: 'string' } },
 		block: { shape: { is: 'string' } },
+		text: { shape: { is: 'string' }, or: '' },
+		why: { shape: { is: 'nullable', of: { is: 'struct', name: 'Why' } }, or: null },
 	},
 	HoldInfo: {
 		id: { shape: { is: 'string' } },
@@ -900,6 +1058,18 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		why: { shape: { is: 'string' }, or: '' },
 		like: { shape: { is: 'string' }, or: '' },
 		from: { shape: { is: 'string' }, or: '' },
+	},
+	IndexReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		action: { shape: { is: 'string' } },
+		state: { shape: { is: 'string' } },
+		was: { shape: { is: 'string' } },
+		passages: { shape: { is: 'integer' }, or: 0 },
+		bytes: { shape: { is: 'integer' }, or: 0 },
+		embedding: { shape: { is: 'nullable', of: { is: 'struct', name: 'EmbeddingStatus' } }, or: null },
+		seconds: { shape: { is: 'number' }, or: 0.0 },
 	},
 	IndexStatus: {
 		state: { shape: { is: 'string' } },
@@ -1065,6 +1235,19 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		changed: { shape: { is: 'list', of: { is: 'string' } }, or: [] },
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 	},
+	QueriesReply: {
+		contract: { shape: { is: 'integer' } },
+		vault: { shape: { is: 'string' } },
+		folder: { shape: { is: 'string' } },
+		recorded: { shape: { is: 'boolean' } },
+		since: { shape: { is: 'string' }, or: '' },
+		questions: { shape: { is: 'integer' }, or: 0 },
+		asked: { shape: { is: 'list', of: { is: 'struct', name: 'AskedQuestion' } }, or: [] },
+		unanswered: { shape: { is: 'list', of: { is: 'struct', name: 'Unanswered' } }, or: [] },
+		shown: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+		silent: { shape: { is: 'integer' }, or: 0 },
+		never: { shape: { is: 'list', of: { is: 'struct', name: 'ShownNote' } }, or: [] },
+	},
 	QueryReply: {
 		contract: { shape: { is: 'integer' } },
 		vault: { shape: { is: 'string' } },
@@ -1073,6 +1256,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		method: { shape: { is: 'string' }, or: 'lexical' },
 		degraded: { shape: { is: 'nullable', of: { is: 'string' } }, or: null },
 		excluded: { shape: { is: 'map', of: { is: 'integer' } }, or: {} },
+		truncated: { shape: { is: 'integer' }, or: 0 },
 		took_ms: { shape: { is: 'number' }, or: 0.0 },
 	},
 	QueueItem: {
@@ -1142,6 +1326,7 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		seconds: { shape: { is: 'number' }, or: 0.0 },
 		bytes: { shape: { is: 'integer' }, or: 0 },
 		archive: { shape: { is: 'nullable', of: { is: 'struct', name: 'ArchiveStatus' } }, or: null },
+		embedding: { shape: { is: 'nullable', of: { is: 'struct', name: 'EmbeddingStatus' } }, or: null },
 	},
 	RunsReply: {
 		contract: { shape: { is: 'integer' } },
@@ -1183,6 +1368,14 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		failed: { shape: { is: 'list', of: { is: 'struct', name: 'Failure' } }, or: [] },
 		explained: { shape: { is: 'nullable', of: { is: 'struct', name: 'Explained' } }, or: null },
 	},
+	ShownNote: {
+		id: { shape: { is: 'string' } },
+		title: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
+		where: { shape: { is: 'string' } },
+		words: { shape: { is: 'string' } },
+	},
 	SimilarNote: {
 		id: { shape: { is: 'string' } },
 		title: { shape: { is: 'string' } },
@@ -1206,6 +1399,11 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		kept_days: { shape: { is: 'nullable', of: { is: 'integer' } }, or: null },
 		days_left: { shape: { is: 'nullable', of: { is: 'number' } }, or: null },
 	},
+	Unanswered: {
+		text: { shape: { is: 'string' } },
+		times: { shape: { is: 'integer' } },
+		last: { shape: { is: 'string' } },
+	},
 	UninstallReply: {
 		contract: { shape: { is: 'integer' } },
 		items: { shape: { is: 'list', of: { is: 'struct', name: 'OutsideItem' } }, or: [] },
@@ -1221,6 +1419,14 @@ export const SHAPES: Readonly<Record<string, StructShape>> = {
 		waiting: { shape: { is: 'integer' }, or: 0 },
 		copies: { shape: { is: 'integer' }, or: 0 },
 		broken: { shape: { is: 'integer' }, or: 0 },
+	},
+	Why: {
+		words_rank: { shape: { is: 'integer' } },
+		meaning_rank: { shape: { is: 'integer' } },
+		coverage: { shape: { is: 'number' } },
+		cosine: { shape: { is: 'nullable', of: { is: 'number' } } },
+		terms: { shape: { is: 'list', of: { is: 'string' } } },
+		priors: { shape: { is: 'map', of: { is: 'number' } } },
 	},
 	WireError: {
 		kind: { shape: { is: 'word', of: ['busy', 'cancelled', 'conflict', 'human_required', 'internal', 'invalid_request', 'newer_data', 'no_vault', 'not_found', 'over_budget', 'provider_unavailable', 'quota_exhausted', 'storage', 'unsupported_contract'] } },
@@ -1244,10 +1450,14 @@ export const REPLY_SHAPES: Readonly<Record<Verb, string>> = {
 	flag: 'FlagReply',
 	forget: 'ForgetReply',
 	history: 'HistoryReply',
+	index: 'IndexReply',
 	init: 'InitReply',
 	journal: 'JournalReply',
 	projects: 'ProjectsReply',
+	queries: 'QueriesReply',
 	query: 'QueryReply',
+	recent: 'QueryReply',
+	related: 'QueryReply',
 	review: 'ReviewReply',
 	run: 'RunReply',
 	runs: 'RunsReply',
