@@ -59,7 +59,12 @@ class Typist:
         deadline = time.monotonic() + seconds
         while self._more(deadline):
             pass
-        code = self.process.wait(timeout=seconds)
+        try:
+            code = self.process.wait(timeout=max(1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"it did not end; shown: {self.shown[-500:]!r}") from None
         os.close(self._master)
         return code
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.review.conftest import ABOUT, NOTE, TWIN, TWIN_ABOUT, Judging
+from vir_core.memory import Asked, record_asked
 from vir_core.review import HumanRequired, NotFound
+from vir_core.vault import open_vault
 
 
 def test_a_flag_is_seen_by_the_next_answer_and_only_it(world: Judging) -> None:
@@ -93,3 +97,20 @@ def test_what_needs_another_look_comes_first_and_states_are_counted(world: Judgi
     assert queue.total == all_new.total == len(queue.items)
     assert world.judge("queue", limit=2, offset=1).items == queue.items[1:3]
     assert world.judge("queue", limit=0).items == ()
+
+
+def test_new_notes_that_answers_held_come_before_the_other_new_ones(world: Judging) -> None:
+    last = world.judge("queue", limit=100).items[-1]
+    state = open_vault(world.vault).state
+    for times, id in ((3, last.id), (1, NOTE)):
+        for _ in range(times):
+            assert record_asked(state, Asked(at=now(), verb="query", surface="cli", text="x", notes=(id,)))
+    first, second, *_ = world.judge("queue").items
+    assert (first.id, second.id) == (last.id, NOTE) and (first.shown, second.shown) == (3, 1)
+    assert first.last_shown and world.judge("show", last.id).note.shown == 3  # type: ignore[union-attr]
+    world.flag(TWIN)
+    assert [item.id for item in world.judge("queue").items[:3]] == [TWIN, last.id, NOTE]
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -130,10 +130,13 @@ def test_a_superseded_note_and_an_expired_one_leave_on_their_day(keyed: Keyed) -
 def test_a_policy_is_set_by_a_person_only(keyed: Keyed) -> None:
     with pytest.raises(HumanRequired):
         keyed.judge("policy", "review_first=on")
+    waiting = keyed.judge("queue").total
     keyed.decide("policy", "review_first=on")
-    assert keyed.found() == []
+    queue = keyed.judge("queue")
+    assert queue.total == waiting and queue.policy == {"review_first": "on"}
+    assert keyed.found("ingest worker") == []
     keyed.decide("approve", NOTE)
-    assert keyed.found() == [NOTE]
+    assert keyed.found("ingest worker") == [NOTE]
     keyed.decide("policy", "review_first=off")
     assert keyed.found(TWIN_ABOUT)[0] == TWIN
 

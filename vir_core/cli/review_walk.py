@@ -116,8 +116,7 @@ def _asked(
 ) -> bool:
     """One note until it is judged or left; False to stop."""
     while True:
-        terminal.say(f"{left} left   {_FLOOD_KEYS if item.notes else _KEYS} ")
-        key = terminal.key().lower()
+        key = terminal.key(f"{left} left   {_FLOOD_KEYS if item.notes else _KEYS} ").lower()
         terminal.say(f"{key}\n" if key.isalpha() else "\n")
         match key:
             case "q":
@@ -151,8 +150,7 @@ def _asked(
 
 
 def _rejecting(request: ReviewRequest, terminal: Terminal) -> ReviewRequest | None:
-    terminal.say(f"{_WHY} ")
-    reason = _REASONS.get(terminal.key().lower(), "")
+    reason = _REASONS.get(terminal.key(f"{_WHY} ").lower(), "")
     terminal.say(f"\n{reason or 'back'}\n")
     if not reason:
         return None

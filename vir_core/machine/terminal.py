@@ -23,7 +23,7 @@ class Terminal(Protocol):
         """One typed line that does not show. What was typed before the question is thrown away."""
         ...
 
-    def key(self) -> str:
+    def key(self, prompt: str) -> str:
         """One key, without waiting for Enter; empty for a key that is no character."""
         ...
 
@@ -69,7 +69,8 @@ if sys.platform == "win32":
                 msvcrt.getwch()
             return self._typed(prompt, show=False)
 
-        def key(self) -> str:
+        def key(self, prompt: str) -> str:
+            self.say(prompt)
             char = msvcrt.getwch()
             if char in "\0\xe0":
                 msvcrt.getwch()
@@ -140,14 +141,16 @@ else:
                 termios.tcsetattr(self._fd, termios.TCSAFLUSH, before)
                 self.say("\n")
 
-        def key(self) -> str:
+        def key(self, prompt: str) -> str:
             before = termios.tcgetattr(self._fd)
             single = list(before)
             single[3] &= ~(termios.ECHO | termios.ICANON)
             single[6] = [*single[6]]
             single[6][termios.VMIN], single[6][termios.VTIME] = 1, 0
+            # Before the question stands there, for the same reason as above.
             termios.tcsetattr(self._fd, termios.TCSADRAIN, single)
             try:
+                self.say(prompt)
                 # An arrow or a function key comes in one piece and begins with an escape; a pasted text is no key.
                 typed = self._read()
             finally:

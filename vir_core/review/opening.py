@@ -9,11 +9,10 @@ from pathlib import Path
 from vir_core import __version__
 from vir_core.journal import Journal, Text, Texts
 from vir_core.machine import make_dirs
-from vir_core.memory import Memory, NoteState, Written, memory_of, values_of
+from vir_core.memory import Memory, NoteState, Shown, Written, memory_of, shown_counts, values_of
 from vir_core.review.copies import put_away
 from vir_core.review.deciding import Found
 from vir_core.review.errors import NotFound
-from vir_core.review.standing import Shown
 from vir_core.vault import (
     SeenFile,
     SeenTable,
@@ -68,7 +67,7 @@ class House:
 
     def shown(self) -> Mapping[str, Shown]:
         """How often answers held each note, as this machine remembers it."""
-        return {}
+        return shown_counts(self.state) if self.state else {}
 
     def look(self, memory: Memory, id: str) -> Found:
         """One note with its file. Raises `NotFound`."""

@@ -21,7 +21,7 @@ from vir_core.journal import Line
 from vir_core.memory import PLAIN, Life, Memory, NoteWritten, Standing, entries_of
 from vir_core.review.deciding import Found
 from vir_core.review.opening import House, open_house
-from vir_core.review.standing import Shown, reason_of
+from vir_core.review.standing import NEVER, reason_of
 from vir_core.vault import NoteFile, SeenFile, parse
 
 _WHO = frozenset({"you", "agent", "command", "error"})
@@ -46,7 +46,7 @@ def page_of(house: House, memory: Memory, found: Found) -> NotePage:
     trust = found.trust
     life = house.journal.read(lambda: Life(note.id)).projection
     lines = sorted(life.lines, key=lambda line: line.stamp)
-    shown = house.shown().get(note.id, Shown())
+    shown = house.shown().get(note.id, NEVER)
     content = _content(house, found)
     parsed = parse(content, house.vault.config.prefix)
     approved = house.texts.get(standing.text) if standing.text and trust == "edited" else None

@@ -8,16 +8,19 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from vir_core.contract import QueueItem, ReviewReply, ReviewRequest, Trust
-from vir_core.memory import PLAIN, Memory, NoteState, Standing, Written, counted
+from vir_core.memory import PLAIN, Memory, NoteState, Shown, Standing, Written, counted
 from vir_core.review.opening import House, open_house
 from vir_core.review.proving import strangers_told
-from vir_core.review.standing import Shown, reasons_of, since_of
+from vir_core.review.standing import NEVER, reasons_of, since_of
 
 LATELY = timedelta(days=30)
 """How long after an answer held a new note it still comes before the other new ones."""
 
 MOST_READ = 100
 """Files of approved notes that were changed, read anew for one queue; each takes about a millisecond."""
+
+NEW: frozenset[Trust] = frozenset({"unreviewed", "proposed"})
+"""What nobody judged yet. Where a person reviews first, it waits as proposed without anything against it."""
 
 PUT_AWAY: frozenset[Trust] = frozenset({"rejected", "superseded", "archived", "pruned"})
 
@@ -30,7 +33,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     trust: Trust
     reasons: tuple[str, ...] = ()
     since: str = ""
-    shown: Shown = Shown()
+    shown: Shown = NEVER
     notes: tuple[str, ...] = ()
     origin: str = ""
 
@@ -70,7 +73,7 @@ def plan_queue(
             floods.setdefault(claim.origin, []).append((claim.when, id))
         if trust in PUT_AWAY:
             continue
-        seen = shown.get(id, Shown())
+        seen = shown.get(id, NEVER)
         reasons = reasons_of(standing, trust)
         if reasons:
             again.append(
@@ -83,7 +86,7 @@ def plan_queue(
                     shown=seen,
                 )
             )
-        elif trust == "unreviewed":
+        elif trust in NEW:
             place = Waiting(id=id, written=note.written, trust=trust, shown=seen)
             (lately if seen.times and seen.last >= horizon else rest).append(place)
     again += [_question(origin, found) for origin, found in floods.items()]

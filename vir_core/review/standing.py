@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from vir_core.contract import Trust
-from vir_core.memory import Claim, Standing
+from vir_core.memory import Claim, Shown, Standing
 
 FLAGGED = "flagged"
 MARKED = "marked"
 _PUT_AWAY = frozenset({"superseded", "expired", "undone", "pruned"})
 
 
-class Shown(Struct, frozen=True):
-    """How often answers held a note, and when last (UTC; empty when never)."""
-
-    times: int = 0
-    last: str = ""
+NEVER = Shown(0, "")
+"""Of a note that no answer held."""
 
 
 def reason_of(claim: Claim) -> str:
