@@ -125,7 +125,7 @@ describe.each(VERBS)('a reply of %s', (verb) => {
 test('fields that an older core does not send have their defaults, never shared', () => {
 	const first = readReply('query', { contract: 1, vault: '/v', folder: 'vir' });
 	const second = readReply('query', { contract: 1, vault: '/v', folder: 'vir' });
-	expect(first).toEqual({ ok: true, reply: { contract: 1, vault: '/v', folder: 'vir', hits: [], method: 'lexical', degraded: null, excluded: {}, took_ms: 0 } });
+	expect(first).toEqual({ ok: true, reply: { contract: 1, vault: '/v', folder: 'vir', hits: [], method: 'lexical', degraded: null, excluded: {}, truncated: 0, took_ms: 0 } });
 	expect(first.ok && second.ok && first.reply.hits !== second.reply.hits).toBe(true);
 });
 
