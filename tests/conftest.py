@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,12 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
 SHARED = PROJECT.parent / "shared"
+
+
+def pytest_configure() -> None:
+    """A shell starts what it puts in the background with interrupts ignored, and so would every vir that a test interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

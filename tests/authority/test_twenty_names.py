@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import vir_core.memory
 from tests.authority.laundry import journal_of, quiet, reject, say
 from tests.authority.test_stays_rejected import (
     LIKE,
@@ -67,8 +66,6 @@ def test_cross_tenant_absent(world: World) -> None:
 
 
 def test_caller_cannot_widen(world: World) -> None:
-    if not hasattr(vir_core.memory, "process_scope"):
-        pytest.skip("no process has a scope yet")
     mine, theirs = tell(world, "first", RULE), other(world)
     world.run()
     memory = journal_of(open_vault(world.vault)).read(memory_of(journal_of(open_vault(world.vault)))).projection

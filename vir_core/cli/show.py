@@ -373,7 +373,7 @@ def _query(reply: QueryReply) -> str:
     for hit in reply.hits:
         about = " · ".join(part for part in (hit.category, line(hit.project), hit.date) if part)
         words = [f"  {line(part)}" for part in hit.text.split("\n\n")] if hit.text else [f"  {line(hit.snippet)}"]
-        lines += [line(hit.title), f"  {about}", *words, f"  {line(hit.path)}", ""]
+        lines += [line(hit.title), f"  {about}", *words, f"  {line(hit.path)}  ({hit.id})", ""]
     if not reply.hits:
         lines.append("Nothing found.")
     hidden = sum(reply.excluded.values())

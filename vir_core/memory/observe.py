@@ -15,7 +15,8 @@ _ALWAYS_ALLOWED = 3
 _MOST_AT_ONCE = 20
 
 # Without a file they are as they should be.
-_GONE = frozenset({"archived", "pruned"})
+_GONE = frozenset({"archived", "pruned", "rejected"})
+# Their files were moved out of service by a verb, so nobody removed them.
 
 
 class Census(Struct, frozen=True, kw_only=True):

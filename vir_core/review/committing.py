@@ -14,6 +14,7 @@ from vir_core.review.copies import FileChange, finish, keep, promise, put_away
 from vir_core.review.deciding import Decision, Found
 from vir_core.review.errors import Conflict, NewerData
 from vir_core.review.opening import House
+from vir_core.review.restoring import put_back
 from vir_core.vault import walk
 
 VERB = "review"
@@ -65,13 +66,46 @@ def commit(house: House, what: Commit) -> Outcome:
     state_of = stated(memory)
     paths, outcome.failed = keep(house.vault, record, changes, state_of)
     outcome.failed += finish(house.vault, state_of)
+    back = _put_back(house, memory, due, what.found, outcome.failed)
+    paths = {**paths, **back}
     for (decision, _), line in zip(due, lines, strict=True):
         outcome.done.append(_judged(memory, decision, line, paths, what.found))
     if what.proofs:
-        if _lets_in(memory, what):
+        if back or _lets_in(memory, what):
             outcome.failed += searchable(house, memory)
         remember(house, reading)
     return outcome
+
+
+def _put_back(
+    house: House,
+    memory: Memory,
+    due: Sequence[tuple[Decision, Draft]],
+    found: Mapping[str, Found],
+    failed: list[Failure],
+) -> dict[str, str]:
+    """Writes restored notes that have no file from their texts; the path of each. A process that dies before it leaves a note
+    that can be restored again."""
+    paths: dict[str, str] = {}
+    for decision, _ in due:
+        known = found.get(decision.subject)
+        if decision.verb != "restore" or known is None or known.file is not None or known.put_away is not None:
+            continue
+        # As it stands now: `known` is how it stood before the verdict.
+        note = memory.notes.get(decision.subject)
+        if note is None or memory.trust(note) not in SERVED:
+            continue
+        try:
+            path = put_back(house.vault, memory, house.texts, note)
+        except MachineError as error:
+            failed.append(Failure(path=decision.subject, stage="write", message=error.message))
+            continue
+        if path:
+            paths[decision.subject] = path
+        else:
+            why = "its words are not here: they have not arrived from another device, or were forgotten"
+            failed.append(Failure(path=decision.subject, stage="write", message=why))
+    return paths
 
 
 def stated(memory: Memory) -> Callable[[str], str]:

@@ -208,7 +208,9 @@ def _restore(request: ReviewRequest, id: str, look: Look) -> Decision | Refused:
         lifts = tuple(sorted(claim.line for claim in found.standing.open if named[2] in claim.struck))
     else:
         lifts = _lifts(found.standing)
-    if not lifts:
+    # A file that somebody removed is put back without taking anything back; that too is a person's to say.
+    removed = not named and found.file is None and found.put_away is None
+    if not lifts and not removed:
         return _unfit(id, "Nothing holds it back.")
     return _decision(request, "restore", "lifted", found, Lifted(after=found.standing.after, lifts=lifts))
 
